@@ -1,0 +1,48 @@
+"""The caller: one member of one organisation, and the principals whose grants count for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .models import Group, Member, Membership
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is asking, resolved afresh for every request so that a change takes effect on the next one."""
+
+    member: Member
+    principals: frozenset[str]
+
+    @property
+    def organisation_id(self) -> str:
+        """The tenant that every lookup of this caller is scoped to."""
+        return self.member.organisation_id
+
+    @property
+    def is_authenticated(self) -> bool:
+        """What DRF asks of a request's user; a caller exists only once a credential was accepted."""
+        return True
+
+
+def caller_for(member: Member) -> Caller:
+    """Resolve what the member counts as: itself, its groups and `everyone` (Memories §4.3); one query."""
+    groups = Group.objects.filter(organisation_id=member.organisation_id).filter(
+        id__in=Membership.objects.filter(member=member).values("group_id")
+    ) | Group.objects.filter(organisation_id=member.organisation_id, is_everyone=True)
+    return Caller(member, frozenset({member.principal, *(f"group:{pk}" for pk in groups.values_list("id", flat=True))}))
+
+
+def principals_by_member(organisation_id: str) -> Mapping[Member, frozenset[str]]:
+    """What each active member of an organisation counts as; three queries whatever their number."""
+    members = list(Member.objects.of(organisation_id).active().by_name())
+    everyone = {
+        f"group:{pk}"
+        for pk in Group.objects.filter(organisation_id=organisation_id, is_everyone=True).values_list("id", flat=True)
+    }
+    groups: dict[str, set[str]] = {}
+    pairs = Membership.objects.filter(organisation_id=organisation_id).values_list("member_id", "group_id")
+    for member_id, group_id in pairs:
+        groups.setdefault(member_id, set()).add(f"group:{group_id}")
+    return {member: frozenset({member.principal, *everyone, *groups.get(member.id, ())}) for member in members}

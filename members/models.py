@@ -1,0 +1,199 @@
+"""Who is asking: organisations, their members (people and agents alike), groups and credentials."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.text import slugify
+
+from .ids import PublicIdField, mint
+
+Rows = TypeVar("Rows", bound=models.QuerySet[Any])
+
+
+def annotated(rows: Rows, **expressions: Any) -> Rows:
+    """`annotate` that keeps the queryset's own type, and with it the questions one can ask of it."""
+    result: Any = rows
+    return cast(Rows, result.annotate(**expressions))
+
+
+class UserManager(BaseUserManager["User"]):
+    """Accounts by email address, compared without regard to case."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create an account; without a password nobody can sign in to it until one is set."""
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save()
+        return user
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person's account for the console; what they may do is a matter of their members, one an organisation."""
+
+    email = models.EmailField(unique=True, max_length=254)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = UserManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_any_case")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Organisation(models.Model):
+    """A tenant: everything else belongs to exactly one."""
+
+    id = PublicIdField("org_")
+    name = models.CharField(max_length=120)
+    slug = models.SlugField(max_length=60, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def free_slug(name: str) -> str:
+        """A slug made from the name that no organisation has yet."""
+        stem = slugify(name)[:50] or "organisation"
+        slug, number = stem, 1
+        while Organisation.objects.filter(slug=slug).exists():
+            number += 1
+            slug = f"{stem}-{number}"
+        return slug
+
+
+class MemberQuerySet(models.QuerySet["Member"]):
+    """The questions one asks of members."""
+
+    def of(self, organisation_id: str) -> MemberQuerySet:
+        """Those of one organisation."""
+        return self.filter(organisation_id=organisation_id)
+
+    def active(self) -> MemberQuerySet:
+        """Those who may act at all."""
+        return self.filter(deactivated_at=None)
+
+    def by_name(self) -> MemberQuerySet:
+        """In the order people look for them."""
+        return annotated(self, sort_name=Lower("name")).order_by(models.F("sort_name"), "id")
+
+
+class Member(models.Model):
+    """Anyone who acts in an organisation. Whether person or agent is information; no rule depends on it."""
+
+    class Type(models.TextChoices):
+        HUMAN = "human", "Person"
+        AGENT = "agent", "Agent"
+
+    id = models.CharField(max_length=40, primary_key=True, editable=False, default=partial(mint, "mbr_"))
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="members")
+    type = models.CharField(max_length=5, choices=Type.choices)
+    name = models.CharField(max_length=120)
+    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="members")
+    is_owner = models.BooleanField(default=False, help_text="May administer members, groups and keys.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    deactivated_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MemberQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organisation", "user"], name="member_once_per_organisation"),
+            models.CheckConstraint(condition=models.Q(type__in=["human", "agent"]), name="member_type_known"),
+        ]
+
+    if TYPE_CHECKING:
+        sort_name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def principal(self) -> str:
+        """How grants and records name this member."""
+        return f"member:{self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the member may act at all."""
+        return self.deactivated_at is None
+
+
+class Group(models.Model):
+    """A set of members. Every organisation has `everyone`, which holds all its active members without a list."""
+
+    EVERYONE = "everyone"
+
+    id = PublicIdField("grp_")
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="groups")
+    name = models.CharField(max_length=120)
+    is_everyone = models.BooleanField(default=False)
+    members = models.ManyToManyField(Member, through="Membership", related_name="groups")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("organisation", Lower("name"), name="group_name_once"),
+            models.UniqueConstraint(
+                fields=["organisation"], condition=models.Q(is_everyone=True), name="group_one_everyone"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def principal(self) -> str:
+        """How grants name this group."""
+        return f"group:{self.id}"
+
+
+class Membership(models.Model):
+    """One member in one group of the same organisation."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="+")
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="memberships")
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="memberships")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["member", "group"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.member_id} in {self.group_id}"
+
+
+class Credential(models.Model):
+    """An API key of one member: only its hash is kept."""
+
+    id = PublicIdField("key_")
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="+")
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="credentials")
+    name = models.CharField(max_length=120, default="API key")
+    prefix = models.CharField(max_length=20, help_text="The part of the key that may be shown.")
+    digest = models.BinaryField(max_length=32, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(prefix__startswith="hw_"), name="credential_prefix_shape")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"

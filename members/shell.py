@@ -1,0 +1,112 @@
+"""The frame of every console page: who is signed in, in which organisation, as which member."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from uhp_site.http import pages
+from uhp_site.http.errors import MemoryForbidden, UHPError
+
+from .callers import Caller, caller_for
+from .models import Member, Organisation
+
+P = ParamSpec("P")
+LAST_ORGANISATION = "organisation"
+
+
+class ConsoleRequest(pages.HtmxRequest):
+    """A request of a signed-in person who is a member of the organisation in the address."""
+
+    caller: Caller
+    organisation: Organisation
+
+
+ConsoleView = Callable[Concatenate[ConsoleRequest, P], HttpResponse]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place to go: an organisation to switch to, or an entry of the navigation."""
+
+    name: str
+    url: str
+    current: bool = False
+    icon: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the link says."""
+        return self.name
+
+
+def member_page(view: ConsoleView[P]) -> Callable[..., HttpResponse]:
+    """Let in members of the organisation whose slug is in the address; to anyone else there is no such page."""
+
+    @login_required
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, organisation: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        member = (
+            Member.objects.active()
+            .select_related("organisation", "user")
+            .filter(organisation__slug=organisation, user_id=request.user.pk or 0)
+            .first()
+        )
+        if member is None:
+            return pages.not_found(request)
+        entered = enter(request, member)
+        try:
+            return view(entered, *args, **kwargs)
+        except MemoryForbidden as refusal:
+            return pages.forbidden(request, refusal.message)
+        except UHPError as refusal:
+            return pages.not_found(request) if refusal.status == 404 else pages.bad_request(request)
+
+    return wrapped
+
+
+def enter(request: HttpRequest, member: Member) -> ConsoleRequest:
+    """Put the member into the request, and remember the organisation for the next visit."""
+    assert isinstance(request, HttpRequest)
+    entered: Any = request
+    entered.caller = caller_for(member)
+    entered.organisation = member.organisation
+    if request.session.get(LAST_ORGANISATION) != member.organisation.slug:
+        request.session[LAST_ORGANISATION] = member.organisation.slug
+    result: ConsoleRequest = entered
+    return result
+
+
+def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
+    """What the frame shows: the organisation, those to switch to, and the navigation."""
+    organisation = request.organisation
+    slug = organisation.slug
+    tree_url = reverse("console:tree", args=[slug])
+    return {
+        "org": organisation,
+        "organisations": organisations_of(request, organisation),
+        "tree_url": tree_url,
+        "nav": [
+            Link("Memories", tree_url, current == "memories", "memory"),
+            Link("People and agents", reverse("console:people", args=[slug]), current == "people", "people"),
+        ],
+    }
+
+
+def organisations_of(request: HttpRequest, current: Organisation | None = None) -> list[Link]:
+    """The organisations in which the signed-in person may act."""
+    members = Member.objects.active().filter(user_id=request.user.pk or 0).select_related("organisation")
+    return [
+        Link(
+            member.organisation.name,
+            reverse("console:tree", args=[member.organisation.slug]),
+            current is not None and member.organisation_id == current.id,
+        )
+        for member in members.order_by("organisation__name")
+    ]
