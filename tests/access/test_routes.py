@@ -1,0 +1,283 @@
+"""Every route with everyone who might call it: the URL configuration is walked, and a route without a row fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+from django.db import connection, transaction
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from members.ids import mint
+from members.models import Member
+from memories.models import Embedding, Grant, Memory, Reach, Record, Version
+from tests import factories
+from tests.conftest import Answer, Api
+
+CAST = ("owner", "teammate", "reader", "agent", "stranger", "foreigner", "nobody")
+
+# Method, route, the status for each of the cast, and what is sent. Teammate and agent hold read, write and create
+# through a group; the reader holds read; the stranger was granted nothing; the foreigner is of another organisation.
+TABLE = """
+                                                              owner team reader agent stranger foreigner nobody
+GET    v1/uhp                                                   200  200  200  200  200  200  200
+GET    v1/schema                                                200  200  200  200  200  200  200
+GET    v1/memories                                              200  200  200  200  200  200  401
+GET    v1/memories?granted=true                                 200  200  200  200  200  200  401
+GET    v1/memories?parent={memory_id}                           200  200  200  200  404  404  401
+GET    v1/memories?ancestor={memory_id}                         200  200  200  200  404  404  401
+POST   v1/memories                                              200  200  200  200  200  200  401  {"name": "New"}
+POST   v1/memories                                              200  200  403  200  404  404  401  {"name": "New", "parent_id": "{memory_id}"}
+POST   v1/memories                                              422  422  403  422  404  404  401  {"name": 1, "parent_id": "{memory_id}"}
+GET    v1/memories/providers                                    200  200  200  200  200  200  401
+GET    v1/memories/types                                        200  200  200  200  200  200  401
+GET    v1/memories/<str:memory_id>                              200  200  200  200  404  404  401
+PUT    v1/memories/<str:memory_id>                              200  200  403  200  404  404  401  {"name": "Renamed"}
+PUT    v1/memories/<str:memory_id>                              200  200  403  200  404  404  401  {}
+PUT    v1/memories/<str:memory_id>                              200  403  403  403  404  404  401  {"restricted": true}
+PUT    v1/memories/<str:memory_id>                              200  403  403  403  404  404  401  {"parent_id": "{other_id}"}
+PUT    v1/memories/<str:memory_id>                              404  403  403  403  404  404  401  {"parent_id": "{unseen_id}"}
+PUT    v1/memories/<str:memory_id>                              422  422  403  422  404  404  401  {"name": ""}
+DELETE v1/memories/<str:memory_id>                              200  403  403  403  404  404  401
+GET    v1/memories/<str:memory_id>/grants                       200  403  403  403  404  404  401
+POST   v1/memories/<str:memory_id>/grants                       200  403  403  403  404  404  401  {"principal": "member:x", "privileges": ["read"]}
+POST   v1/memories/<str:memory_id>/grants                       422  403  403  403  404  404  401  {"principal": 1}
+DELETE v1/memories/<str:memory_id>/grants/<str:grant_id>        200  403  403  403  404  404  401
+GET    v1/memories/<str:memory_id>/records                      200  200  200  200  404  404  401
+POST   v1/memories/<str:memory_id>/records                      200  200  403  200  404  404  401  {"content": "Words."}
+POST   v1/memories/<str:memory_id>/records                      422  422  403  422  404  404  401  {"content": 1}
+POST   v1/memories/<str:memory_id>/records                      400  400  403  400  404  404  401  not JSON
+GET    v1/memories/<str:memory_id>/records/<str:record_id>      200  200  200  200  404  404  401
+PATCH  v1/memories/<str:memory_id>/records/<str:record_id>      200  200  403  200  404  404  401  {"content": "Other."}
+PATCH  v1/memories/<str:memory_id>/records/<str:record_id>      422  422  403  422  404  404  401  {}
+DELETE v1/memories/<str:memory_id>/records/<str:record_id>      200  200  403  200  404  404  401
+GET    v1/memories/<str:memory_id>/records/<str:record_id>/history
+                                                                200  200  200  200  404  404  401
+GET    v1/memories/<str:memory_id>/records/<str:record_id>/content/<str:index>
+                                                                422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/records/<str:record_id>/operations/<str:name>
+                                                                422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/recall                       200  200  200  200  404  404  401  {"query": "words"}
+POST   v1/memories/<str:memory_id>/recall                       422  422  422  422  404  404  401  {}
+POST   v1/memories/<str:memory_id>/observe                      422  422  403  422  404  404  401
+GET    v1/memories/<str:memory_id>/jobs/<str:job_id>            422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/graph                        422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/erase                        422  403  403  403  404  404  401
+GET    v1/memories/<str:memory_id>/queries                      422  422  422  422  404  404  401
+PUT    v1/memories/<str:memory_id>/queries/<str:name>           422  422  403  422  404  404  401
+POST   v1/memories/<str:memory_id>/queries/<str:name>           422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/query                        422  422  422  422  404  404  401
+GET    v1/memories/<str:memory_id>/snapshots                    422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/snapshots                    422  422  403  422  404  404  401
+GET    v1/memories/<str:memory_id>/consolidations               422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/consolidations               422  422  403  422  404  404  401
+GET    v1/memories/<str:memory_id>/consolidations/<str:run_id>  422  422  422  422  404  404  401
+GET    v1/memories/<str:memory_id>/consolidations/<str:run_id>/changes
+                                                                422  422  422  422  404  404  401
+POST   v1/memories/<str:memory_id>/consolidations/<str:run_id>/revert
+                                                                422  403  403  403  404  404  401
+GET    v1/memories/<str:memory_id>/prime                        422  422  422  422  404  404  401
+"""  # noqa: E501 - one row, one line
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request and what it answers to each of the cast."""
+
+    method: str
+    path: str
+    statuses: Mapping[str, int]
+    body: str
+
+    @property
+    def route(self) -> str:
+        """The route as the URL configuration writes it."""
+        return self.path.partition("?")[0]
+
+
+def read_table(table: str, cast: tuple[str, ...]) -> list[Row]:
+    found = re.findall(r"^([A-Z]+) +(\S+)\s+((?:\d{3} *)+) *(.*)$", table, re.MULTILINE)
+    rows = [
+        Row(method, path, dict(zip(cast, map(int, numbers.split()), strict=True)), body)
+        for method, path, numbers, body in found
+    ]
+    assert len(rows) == len(re.findall(r"^[A-Z]+ ", table, re.MULTILINE)), "a row could not be read"
+    return rows
+
+
+ROWS = read_table(TABLE, CAST)
+UNKNOWN = dict.fromkeys(CAST, 404)
+
+
+def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every route of the server, however deeply included, as the path it matches."""
+    for entry in (resolver or get_resolver()).url_patterns:
+        route = before + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from routes(entry, route)
+        else:
+            yield route, entry
+
+
+def methods(entry: URLPattern) -> set[str]:
+    """The methods that a class-based view takes."""
+    view = getattr(entry.callback, "cls", None) or getattr(entry.callback, "view_class", None)
+    return {method.upper() for method in ("get", "post", "put", "patch", "delete") if hasattr(view, method)}
+
+
+def protocol_routes() -> dict[str, set[str]]:
+    return {route: methods(entry) for route, entry in routes() if route.startswith("v1/")}
+
+
+def stored() -> tuple[str, ...]:
+    """A digest of everything that is stored in the tree, table by table."""
+    tables = [model._meta.db_table for model in (Memory, Reach, Grant, Record, Version, Embedding)]
+    digests = [f"(SELECT md5(string_agg(t::text, ' ' ORDER BY t::text)) FROM {table} t)" for table in tables]  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(digests)}")
+        return tuple(cursor.fetchone())
+
+
+def fill(text: str, names: Mapping[str, str]) -> str:
+    """Put ids where the table names them."""
+    for name, value in names.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The shared memory, what is in it, and everyone who might ask for it."""
+
+    api: Api
+    people: Mapping[str, Member | None]
+    names: Mapping[str, str]
+
+    def send(self, row: Row, who: str, **renamed: str) -> Answer:
+        """Send the request of a row, and undo what it did; a refused one must have done nothing."""
+        names = {**self.names, **renamed}
+        path = fill(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", row.path), names)
+        with transaction.atomic():
+            before = stored() if row.statuses[who] >= 400 else None
+            answer = self.api.call(row.method, f"/{path}", fill(row.body, names) or None, as_=self.people[who])
+            assert before is None or stored() == before, f"{row.method} {path} was refused and changed something"
+            transaction.set_rollback(True)
+        return answer
+
+
+@pytest.fixture
+def sweep(
+    api: Api,
+    shared: Memory,
+    alice: Member,
+    bob: Member,
+    carol: Member,
+    agent: Member,
+    stranger: Member,
+    mallory: Member,
+) -> Sweep:
+    record = factories.record(alice, shared, "Words to be found.")
+    factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
+    names = {
+        "memory_id": shared.id,
+        "record_id": record.id,
+        "grant_id": Grant.objects.get(principal=carol.principal).id,
+        "other_id": factories.memory(alice).id,
+        "unseen_id": factories.memory(stranger).id,
+        **dict.fromkeys(("index", "name", "job_id", "run_id"), "0"),
+    }
+    people = dict(zip(CAST, (alice, bob, carol, agent, stranger, mallory, None), strict=True))
+    for person in people.values():
+        if person:
+            api.get("/v1/memories", person)
+    return Sweep(api, people, names)
+
+
+def test_every_route_of_the_protocol_has_a_row() -> None:
+    asked = {(row.method, row.route) for row in ROWS}
+    served = {(method, route) for route, taken in protocol_routes().items() for method in taken}
+    assert asked == served
+    assert len(served) == 37
+
+
+def test_every_method_of_a_route_without_one_is_refused_to_all_who_are_known(sweep: Sweep) -> None:
+    refused = 0
+    for route, taken in protocol_routes().items():
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} - taken:
+            answer = sweep.send(Row(method, route, dict.fromkeys(CAST, 405), ""), "owner")
+            assert (answer.status, answer.error["code"]) == (405, "heartwood_method_not_allowed"), f"{method} {route}"
+            refused += 1
+    assert refused > 100
+
+
+def test_every_route_answers_each_of_the_cast_as_the_table_says(sweep: Sweep) -> None:
+    wrong = []
+    for row in ROWS:
+        for who, expected in row.statuses.items():
+            answer = sweep.send(row, who)
+            assert answer.headers["UHP-Version"] == "2026-10-19"
+            assert isinstance(answer.json, dict)
+            if answer.status != expected:
+                wrong.append(f"{row.method} {row.path} {row.body}: {who} got {answer.status}, not {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_unseen_memory_is_a_made_up_one_to_the_byte(sweep: Sweep) -> None:
+    compared = 0
+    for row in ROWS:
+        if row.statuses["stranger"] == 404:
+            made_up = sweep.send(row, "stranger", memory_id=mint("hmem_"))
+            for who in ("stranger", "foreigner"):
+                unseen = sweep.send(row, who)
+                assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), f"{row} as {who}"
+                compared += 1
+    assert compared == 90
+
+
+@pytest.mark.parametrize("made_up", ["hmem_", "1", "nobody's", "%00", "%ff", "hmem_" + "0" * 32, "H" * 2000])
+def test_an_id_of_any_shape_is_an_unknown_one(sweep: Sweep, made_up: str) -> None:
+    for row in ROWS:
+        if "memory_id" in row.path and row.statuses["owner"] == 200 and row.method != "POST":
+            answer = sweep.send(replace(row, statuses=UNKNOWN), "owner", memory_id=made_up)
+            assert (answer.status, answer.error["code"]) == (404, "memory_not_found"), f"{row} with {made_up}"
+
+
+def test_an_unseen_new_parent_is_a_made_up_one_to_the_byte(sweep: Sweep) -> None:
+    for row in ROWS:
+        if "unseen_id" in row.body:
+            unseen, made_up = sweep.send(row, "owner"), sweep.send(row, "owner", unseen_id=mint("hmem_"))
+            assert (made_up.raw, made_up.headers) == (unseen.raw, unseen.headers)
+            break
+    else:
+        raise AssertionError("no row moves a memory under an unseen one")
+
+
+def test_a_record_of_another_memory_is_a_made_up_one_to_the_byte(sweep: Sweep, alice: Member) -> None:
+    elsewhere = factories.record(alice, factories.memory(alice), "Alice reads this, too, but not from here.")
+    compared = 0
+    for row in ROWS:
+        if "record_id" in row.path and row.statuses["owner"] == 200:
+            other, made_up = (sweep.send(row, "owner", record_id=one) for one in (elsewhere.id, mint("hrec_")))
+            assert (other.status, other.error["code"]) == (404, "memory_record_not_found")
+            assert (other.raw, other.headers) == (made_up.raw, made_up.headers)
+            compared += 1
+    assert compared == 4
+
+
+def test_a_grant_that_sits_elsewhere_is_a_made_up_one_to_the_byte(sweep: Sweep, alice: Member) -> None:
+    below = factories.memory(alice, Memory.objects.get(pk=sweep.names["memory_id"]))
+    for row in ROWS:
+        if "grant_id" in row.path:
+            inherited = sweep.send(row, "owner", memory_id=below.id)
+            made_up = sweep.send(row, "owner", memory_id=below.id, grant_id=mint("hgrt_"))
+            assert inherited.status == 404
+            assert (inherited.raw, inherited.headers) == (made_up.raw, made_up.headers)
+
+
+def test_below_v1_nothing_but_the_routes_answers(api: Api, alice: Member) -> None:
+    for path in ("/v1", "/v1/", "/v1/memories/", "/v1/nothing", "/v1/memories/providers/x/y/z"):
+        for who in (alice, None):
+            answer = api.call("GET", path, as_=who)
+            assert (answer.status, answer.error["code"]) == (404, "heartwood_route_not_found"), path
