@@ -1,0 +1,58 @@
+"""What every memory endpoint shares: sight, then privilege, before a body is read (Memories §4.5)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+
+from members.callers import Caller
+from memories.access import Privilege
+from memories.reader import Reader
+from memories.services.sight import Place, look
+from uhp_site.http.errors import MemoryUnsupported
+from uhp_site.http.views import Endpoint
+
+Needs = dict[str, tuple[Privilege, ...]]
+
+
+class MemoryEndpoint(Endpoint):
+    """An address inside one memory. `needs` names, by method, the privilege: any one of those listed."""
+
+    needs: ClassVar[Needs]
+    place: Place
+    reader: Reader
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        if method not in self.needs:
+            return
+        caller = caller_of(request)
+        self.reader = Reader(caller)
+        self.place = look(caller, kwargs["memory_id"])
+        self.place.require(*self.needs[method])
+
+
+class Unsupported(MemoryEndpoint):
+    """An operation that no connected provider does: refused, once sight and privilege allow knowing even that."""
+
+    needs: ClassVar[Needs] = {}
+
+    def refuse(self, request: Request, **kwargs: Any) -> dict[str, Any]:
+        """Raise MemoryUnsupported."""
+        raise MemoryUnsupported()
+
+
+def unsupported(**needs: Privilege) -> type[Unsupported]:
+    """An endpoint that refuses these methods, each after the check for its privilege."""
+    methods = {method.upper(): (privilege,) for method, privilege in needs.items()}
+    handlers: dict[str, Any] = dict.fromkeys(needs, Unsupported.refuse)
+    return type("Unsupported", (Unsupported,), {"needs": methods, "schema": None, **handlers})
+
+
+def caller_of(request: Request) -> Caller:
+    """The caller that authentication found."""
+    caller = request.user
+    assert isinstance(caller, Caller)
+    return caller

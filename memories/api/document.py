@@ -1,0 +1,242 @@
+"""What the OpenAPI document at /v1/schema says of each endpoint; the shapes are those of Memories §2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers as s
+
+Handler = TypeVar("Handler", bound=Callable[..., dict[str, Any]])
+
+PRIVILEGES = ["read", "write", "create", "delete"]
+
+
+def _shape(name: str, /, **fields: Any) -> Any:
+    return type(f"{name}Serializer", (s.Serializer,), fields)
+
+
+def _privileges() -> s.ListField:
+    return s.ListField(child=s.ChoiceField(choices=PRIVILEGES))
+
+
+Count = _shape("Count", count=s.IntegerField(allow_null=True))
+Neighbour = _shape(
+    "MemoryNeighbour",
+    id=s.CharField(),
+    name=s.CharField(),
+    description=s.CharField(),
+    records=Count(),
+    children=Count(),
+    privileges=_privileges(),
+)
+Memory = _shape(
+    "Memory",
+    id=s.CharField(),
+    object=s.CharField(),
+    name=s.CharField(),
+    description=s.CharField(),
+    parent_id=s.CharField(allow_null=True),
+    ancestors=s.ListField(child=s.CharField()),
+    restricted=s.BooleanField(),
+    provider=s.CharField(),
+    privileges=_privileges(),
+    records=Count(),
+    children=Count(),
+    createdAt=s.IntegerField(help_text="Unix milliseconds"),
+    updatedAt=s.IntegerField(help_text="Unix milliseconds"),
+)
+Record = _shape(
+    "MemoryRecord",
+    id=s.CharField(),
+    object=s.CharField(),
+    memory_id=s.CharField(),
+    type=s.CharField(),
+    title=s.CharField(),
+    content=s.ListField(child=s.JSONField()),
+    attributes=s.JSONField(),
+    version=s.IntegerField(),
+    status=s.ChoiceField(choices=["active", "superseded", "forgotten"]),
+    supersedes=s.IntegerField(allow_null=True),
+    time=s.JSONField(),
+    written_by=s.JSONField(),
+    references=s.ListField(child=s.JSONField()),
+    trust=s.ChoiceField(choices=["untrusted"]),
+)
+Grant = _shape(
+    "MemoryGrant",
+    id=s.CharField(),
+    object=s.CharField(),
+    memory_id=s.CharField(),
+    principal=s.CharField(),
+    privileges=_privileges(),
+    inherited=s.BooleanField(),
+)
+ErrorBody = _shape(
+    "ErrorBody",
+    type=s.CharField(),
+    code=s.CharField(),
+    message=s.CharField(),
+    param=s.CharField(allow_null=True),
+    detail=s.JSONField(allow_null=True),
+)
+Error = _shape("Error", error=ErrorBody())
+
+
+def _list(name: str, item: Any, /, **more: Any) -> Any:
+    return _shape(name, object=s.CharField(), data=item, next=s.CharField(allow_null=True), **more)
+
+
+def _describe(operation: str, answer: Any, *refusals: int, **more: Any) -> Callable[[Handler], Handler]:
+    responses = {200: answer, **{status: Error() for status in (401, *refusals)}}
+    documented: Callable[[Handler], Handler] = extend_schema(
+        operation_id=operation, responses=responses, tags=["memories"], **more
+    )
+    return documented
+
+
+def _query(name: str, kind: Any = OpenApiTypes.STR, description: str = "") -> OpenApiParameter:
+    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description)
+
+
+_PAGE = [_query("limit", OpenApiTypes.INT, "1 to 200"), _query("cursor", description="`next` of the page before")]
+_DRAFT = {
+    "title": s.CharField(required=False, max_length=300),
+    "content": s.JSONField(required=False, help_text="A string, or a list of parts"),
+    "attributes": s.JSONField(required=False),
+    "references": s.ListField(child=s.JSONField(), required=False),
+    "time": s.JSONField(required=False, help_text="valid_from and valid_to, RFC 3339 with an offset"),
+}
+
+list_memories = _describe(
+    "memories_list",
+    _list("MemoryList", Memory(many=True)),
+    404,
+    422,
+    parameters=[
+        _query("parent", description="The children of this memory"),
+        _query("ancestor", description="Everything below this memory"),
+        _query("granted", OpenApiTypes.BOOL, "Where the caller's access begins or changes, highest in the tree first"),
+        *_PAGE,
+    ],
+)
+create_memory = _describe(
+    "memories_create",
+    Memory(),
+    403,
+    404,
+    422,
+    request=_shape(
+        "MemoryCreate",
+        name=s.CharField(max_length=120),
+        description=s.CharField(required=False, max_length=2000),
+        parent_id=s.CharField(required=False, allow_null=True),
+        restricted=s.BooleanField(required=False),
+        provider=s.CharField(required=False),
+    ),
+)
+read_memory = _describe("memories_read", Memory(), 403, 404)
+change_memory = _describe(
+    "memories_change",
+    Memory(),
+    403,
+    404,
+    409,
+    422,
+    request=_shape(
+        "MemoryChange",
+        name=s.CharField(required=False, max_length=120),
+        description=s.CharField(required=False, max_length=2000),
+        parent_id=s.CharField(required=False, allow_null=True),
+        restricted=s.BooleanField(required=False),
+    ),
+)
+delete_memory = _describe(
+    "memories_delete",
+    _shape(
+        "MemoryDeleted",
+        id=s.CharField(),
+        object=s.CharField(),
+        deleted=s.BooleanField(),
+        memories=s.ListField(child=s.CharField()),
+    ),
+    403,
+    404,
+    409,
+)
+list_grants = _describe("grants_list", _list("MemoryGrantList", Grant(many=True)), 403, 404, parameters=_PAGE)
+give_grant = _describe(
+    "grants_give",
+    Grant(),
+    403,
+    404,
+    422,
+    request=_shape("MemoryGrantCreate", principal=s.CharField(), privileges=_privileges()),
+)
+take_back_grant = _describe(
+    "grants_take_back",
+    _shape("MemoryGrantDeleted", id=s.CharField(), object=s.CharField(), deleted=s.BooleanField()),
+    403,
+    404,
+)
+list_providers = _describe("providers_list", _list("ProviderList", s.ListField(child=s.JSONField())))
+list_types = _describe("types_list", _list("TypeList", s.ListField(child=s.JSONField())))
+list_records = _describe(
+    "records_list",
+    _list(
+        "MemoryRecordList",
+        Record(many=True),
+        parent=Neighbour(required=False),
+        children=Neighbour(many=True),
+    ),
+    403,
+    404,
+    422,
+    parameters=[
+        _query("type"),
+        _query("include", description="active or all"),
+        _query("as_of", OpenApiTypes.DATETIME),
+        *_PAGE,
+    ],
+)
+remember = _describe(
+    "records_remember",
+    Record(),
+    403,
+    404,
+    413,
+    422,
+    request=_shape("MemoryRecordCreate", type=s.CharField(required=False), **_DRAFT),
+)
+read_record = _describe("records_read", Record(), 403, 404, 422, parameters=[_query("as_of", OpenApiTypes.DATETIME)])
+revise = _describe("records_revise", Record(), 403, 404, 422, request=_shape("MemoryRecordChange", **_DRAFT))
+forget = _describe("records_forget", Record(), 403, 404)
+read_history = _describe("records_history", _list("MemoryRecordHistory", Record(many=True)), 403, 404, parameters=_PAGE)
+recall = _describe(
+    "memories_recall",
+    _shape(
+        "MemoryRecall",
+        object=s.CharField(),
+        results=s.ListField(child=s.JSONField()),
+        parent=Neighbour(required=False),
+        children=Neighbour(many=True),
+        degraded=s.ListField(child=s.CharField()),
+        abstain=s.BooleanField(),
+    ),
+    403,
+    404,
+    422,
+    request=_shape(
+        "MemoryRecallRequest",
+        query=s.CharField(required=False, help_text="Found by meaning"),
+        text=s.CharField(required=False, help_text="Found by words"),
+        filters=s.JSONField(required=False),
+        types=s.ListField(child=s.CharField(), required=False),
+        as_of=s.DateTimeField(required=False, allow_null=True),
+        include=s.ChoiceField(choices=["active", "all"], required=False),
+        depth=s.IntegerField(required=False, allow_null=True, min_value=0),
+        limit=s.IntegerField(required=False, min_value=1, max_value=100),
+    ),
+)

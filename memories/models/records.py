@@ -1,0 +1,118 @@
+"""Records: a name and a pointer each; their immutable versions; and the vectors by which they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import Q
+from pgvector.django import HalfVectorField
+
+from members.ids import PublicIdField
+
+
+class Record(models.Model):
+    """One thing that a memory holds, whatever its versions say."""
+
+    id = PublicIdField("hrec_")
+    organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False)
+    memory = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="records")
+    type = models.CharField(max_length=80)
+    head = models.PositiveIntegerField(default=1, help_text="The number of the newest version.")
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class VersionQuerySet(models.QuerySet["Version"]):
+    """The questions one can ask of versions."""
+
+    def current(self) -> VersionQuerySet:
+        """What is remembered now: neither superseded nor forgotten."""
+        return self.filter(invalidated_at=None)
+
+    def as_of(self, instant: datetime) -> VersionQuerySet:
+        """What was remembered at an instant; the interval is half open (Memories §4.6)."""
+        return self.filter(written_at__lte=instant).filter(Q(invalidated_at=None) | Q(invalidated_at__gt=instant))
+
+    def in_memories(self, memory_ids: Collection[str]) -> VersionQuerySet:
+        """Those that lie in one of these memories."""
+        return self.filter(memory_id__in=memory_ids)
+
+
+class Version(models.Model):
+    """What a record said from one write to the next. Never changed, only closed."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        SUPERSEDED = "superseded"
+        FORGOTTEN = "forgotten"
+
+    id = models.BigAutoField(primary_key=True)
+    organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False)
+    memory = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="+", db_index=False)
+    record = models.ForeignKey(Record, on_delete=models.CASCADE, related_name="versions", db_index=False)
+    number = models.PositiveIntegerField()
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    type = models.CharField(max_length=80)
+    title = models.CharField(max_length=300, blank=True, default="")
+    content = models.JSONField(default=list)
+    attributes = models.JSONField(default=dict)
+    references = models.JSONField(default=list)
+    valid_from = models.DateTimeField(null=True)
+    valid_to = models.DateTimeField(null=True)
+    written_at = models.DateTimeField()
+    invalidated_at = models.DateTimeField(null=True)
+    writer_kind = models.CharField(max_length=20)
+    writer_id = models.CharField(max_length=160)
+    writer_type = models.CharField(max_length=5, blank=True, default="")
+    on_behalf_of = models.CharField(max_length=180, blank=True, default="")
+    consolidation_id = models.CharField(max_length=40, blank=True, default="")
+    words = SearchVectorField(null=True)
+
+    objects = VersionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["record", "number"], name="version_number_once"),
+            models.UniqueConstraint(fields=["record"], condition=Q(invalidated_at=None), name="version_one_current"),
+            models.CheckConstraint(
+                condition=Q(status="active", invalidated_at=None) | ~Q(status="active") & ~Q(invalidated_at=None),
+                name="version_closed_when_not_active",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["memory", "written_at", "record"], condition=Q(invalidated_at=None), name="version_current"
+            ),
+            models.Index(fields=["memory", "written_at", "record"], name="version_in_memory"),
+            GinIndex(fields=["words"], name="version_words"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.record_id} v{self.number}"
+
+
+class Embedding(models.Model):
+    """The vector of one version by one model; several models can stand side by side."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False)
+    memory = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="+", db_index=False)
+    version = models.ForeignKey(Version, on_delete=models.CASCADE, related_name="embeddings", db_index=False)
+    model = models.CharField(max_length=80)
+    vector = HalfVectorField()
+    current = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "model"], name="embedding_once_per_model")]
+        indexes = [
+            models.Index(fields=["memory", "model"], condition=Q(current=True), name="embedding_current"),
+            models.Index(fields=["memory", "model"], name="embedding_in_memory"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version_id} by {self.model}"

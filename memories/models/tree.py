@@ -1,0 +1,114 @@
+"""The tree of memories and the questions one can ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+
+from members.ids import PublicIdField
+from members.models import annotated
+from memories.access import Privilege
+
+from .grants import Grant, Reachable
+
+MAX_DEPTH = 32
+
+
+class MemoryQuerySet(Reachable["Memory"]):
+    """Conditions on memories; `held_by` and `with_privileges` come with the sharing rule."""
+
+    def of(self, organisation_id: str) -> MemoryQuerySet:
+        """Those of one organisation: the first condition of every lookup."""
+        return self.filter(organisation_id=organisation_id)
+
+    def children_of(self, memory: Memory) -> MemoryQuerySet:
+        """The direct children of a memory."""
+        return self.filter(parent=memory)
+
+    def below(self, memory: Memory) -> MemoryQuerySet:
+        """Everything under a memory, with `distance` in levels; the memory itself is not among them."""
+        under = self.filter(upward__ancestor=memory, upward__distance__gt=0)
+        return annotated(under, distance=F("upward__distance"))
+
+    def at_or_below(self, memory: Memory) -> MemoryQuerySet:
+        """The memory and everything under it, with `distance` in levels."""
+        return annotated(self.filter(upward__ancestor=memory), distance=F("upward__distance"))
+
+    def upward_from(self, memory: Memory) -> MemoryQuerySet:
+        """The memory, its parent, and so on to the root, with `distance` in levels."""
+        over = annotated(self.filter(downward__descendant=memory), distance=F("downward__distance"))
+        return over.order_by(F("distance"))
+
+    def within(self, levels: int | None) -> MemoryQuerySet:
+        """Those at most so many levels down, after `below` or `at_or_below`; None is all."""
+        return self if levels is None else self.filter(Q(distance__lte=levels))
+
+    def nearest_first(self) -> MemoryQuerySet:
+        """Level by level, after `below` or `at_or_below`."""
+        return self.order_by(F("distance"), "id")
+
+    def directly_held_by(self, principals: Collection[str]) -> MemoryQuerySet:
+        """Those on which a principal was granted something right there, or which it made."""
+        granted = Grant.objects.filter(principal__in=list(principals)).values("memory_id")
+        return self.filter(Q(creator__in=list(principals)) | Q(pk__in=granted))
+
+    def entry_points(self, principals: Collection[str]) -> MemoryQuerySet:
+        """Where the principals enter the tree: seen, with no parent or one they do not see (Memories §4.2).
+
+        What reaches a memory from above reaches its parent too, so an entry point is always held directly.
+        """
+        return self.directly_held_by(principals).filter(Q(parent=None) | ~self.held_q(principals, field="parent"))
+
+    def granted_to(self, principals: Collection[str]) -> MemoryQuerySet:
+        """Readable entry points, and memories below them where the privileges differ from the parent's (§4.2)."""
+        compared = (
+            self.directly_held_by(principals)
+            .with_privileges(principals)
+            .with_privileges(principals, field="parent", alias="held_above")
+        )
+        differs = ~Q(held=F("held_above"))
+        return compared.filter(differs, Q(held_above__gt=0) | self.held_q(principals, Privilege.READ))
+
+    def by_name(self) -> MemoryQuerySet:
+        """In the order of plain listings: by name whatever its case, then by id."""
+        return annotated(self, sort_name=Lower("name")).order_by(F("sort_name"), "id")
+
+
+class Memory(models.Model):
+    """A place in the tree: it holds records and has child memories; a node exists where access differs."""
+
+    id = PublicIdField("hmem_")
+    organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="memories")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, default="")
+    restricted = models.BooleanField(default=False)
+    provider = models.CharField(max_length=80)
+    creator = models.CharField(max_length=180, help_text="The principal that made it, and holds everything on it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = MemoryQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(parent=F("id")), name="memory_not_its_own_parent"),
+        ]
+        indexes = [
+            models.Index("parent", Lower("name"), "id", name="memory_children_by_name"),
+            models.Index(fields=["organisation", "creator"], name="memory_of_creator"),
+        ]
+
+    if TYPE_CHECKING:
+        parent_id: str | None
+        held: int
+        distance: int
+        level: int
+        sort_name: str
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,36 @@
+"""Sight before privilege (Memories §4.5): the one place where a caller meets a memory, for every verb and page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from members.callers import Caller
+from memories.access import Privilege
+from memories.models import Memory
+from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
+
+
+@dataclass(frozen=True)
+class Place:
+    """A memory as one caller holds it; having one means having seen it."""
+
+    caller: Caller
+    memory: Memory
+    privileges: Privilege
+
+    def require(self, *any_of: Privilege) -> None:
+        """Raise MemoryForbidden unless the caller holds all of at least one of these sets."""
+        if not any(needed & self.privileges == needed for needed in any_of):
+            raise MemoryForbidden()
+
+    def again(self) -> Place:
+        """The same place as it is now, for verbs that decide under a lock."""
+        return look(self.caller, self.memory.id)
+
+
+def look(caller: Caller, memory_id: str) -> Place:
+    """The memory, and what the caller holds on it. Raises MemoryNotFound, alike for unseen and unknown; one query."""
+    memory = Memory.objects.of(caller.organisation_id).filter(pk=memory_id).with_privileges(caller.principals).first()
+    if memory is None or not memory.held:
+        raise MemoryNotFound()
+    return Place(caller, memory, Privilege(memory.held))
