@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -12,6 +13,7 @@ from uhp_site.http.errors import InvalidCredential, MissingCredential
 
 from . import credentials
 from .callers import Caller, caller_for
+from .events import Origin
 from .models import Credential
 
 # Written at most this often, so that reading does not turn every request into a write.
@@ -29,10 +31,15 @@ class BearerAuthentication(BaseAuthentication):
         if scheme.lower() != "bearer":
             raise InvalidCredential()
         credential = find(token.strip())
-        return caller_for(credential.member), credential
+        return caller_for(credential.member, origin_of(request, "api")), credential
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def origin_of(request: Request | HttpRequest, via: str) -> Origin:
+    """Where a request comes from, for the audit."""
+    return Origin(via, request.META.get("REMOTE_ADDR") or None)
 
 
 def find(token: str) -> Credential:

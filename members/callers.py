@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .events import UNKNOWN, Actor, Origin
 from .models import Group, Member, Membership
 
 
@@ -14,6 +15,7 @@ class Caller:
 
     member: Member
     principals: frozenset[str]
+    origin: Origin = UNKNOWN
 
     @property
     def organisation_id(self) -> str:
@@ -21,17 +23,23 @@ class Caller:
         return self.member.organisation_id
 
     @property
+    def actor(self) -> Actor:
+        """The caller as the one who did something, for the audit."""
+        return Actor(self.member.principal, self.origin)
+
+    @property
     def is_authenticated(self) -> bool:
         """What DRF asks of a request's user; a caller exists only once a credential was accepted."""
         return True
 
 
-def caller_for(member: Member) -> Caller:
+def caller_for(member: Member, origin: Origin = UNKNOWN) -> Caller:
     """Resolve what the member counts as: itself, its groups and `everyone` (Memories §4.3); one query."""
     groups = Group.objects.filter(organisation_id=member.organisation_id).filter(
         id__in=Membership.objects.filter(member=member).values("group_id")
     ) | Group.objects.filter(organisation_id=member.organisation_id, is_everyone=True)
-    return Caller(member, frozenset({member.principal, *(f"group:{pk}" for pk in groups.values_list("id", flat=True))}))
+    principals = {member.principal, *(f"group:{pk}" for pk in groups.values_list("id", flat=True))}
+    return Caller(member, frozenset(principals), origin)
 
 
 def principals_by_member(organisation_id: str) -> Mapping[Member, frozenset[str]]:

@@ -197,3 +197,45 @@ class Credential(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    """The questions one can ask of what happened."""
+
+    def of(self, organisation_id: str) -> EventQuerySet:
+        """Those of one organisation."""
+        return self.filter(organisation_id=organisation_id)
+
+    def newest_first(self) -> EventQuerySet:
+        """Backward through time."""
+        return self.order_by("-id")
+
+
+class Event(models.Model):
+    """Something that changed who may do what, or what there is: appended in the transaction that did it, never edited.
+
+    Ids and words of the protocol only, never what a record says: an erased record leaves no word here.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="+", db_index=False)
+    at = models.DateTimeField()
+    action = models.CharField(max_length=40, help_text="noun.past_participle, for example memory.moved")
+    actor = models.CharField(max_length=180, help_text="The principal that did it; empty for the system.", blank=True)
+    via = models.CharField(max_length=10, help_text="api, console, command or system")
+    address = models.GenericIPAddressField(null=True)
+    memory_id = models.CharField(max_length=80, blank=True, help_text="Kept when the memory is gone.")
+    subject = models.CharField(max_length=180, blank=True, help_text="The member, group, grant or record concerned.")
+    detail = models.JSONField(default=dict)
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organisation", "-id"], name="event_of_organisation"),
+            models.Index(fields=["organisation", "memory_id", "-id"], name="event_of_memory"),
+            models.Index(fields=["organisation", "actor", "-id"], name="event_of_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.actor or 'the system'}"

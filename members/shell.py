@@ -14,6 +14,7 @@ from django.urls import reverse
 from uhp_site.http import pages
 from uhp_site.http.errors import MemoryForbidden, UHPError
 
+from .authentication import origin_of
 from .callers import Caller, caller_for
 from .models import Member, Organisation
 
@@ -75,7 +76,7 @@ def enter(request: HttpRequest, member: Member) -> ConsoleRequest:
     """Put the member into the request, and remember the organisation for the next visit."""
     assert isinstance(request, HttpRequest)
     entered: Any = request
-    entered.caller = caller_for(member)
+    entered.caller = caller_for(member, origin_of(request, "console"))
     entered.organisation = member.organisation
     if request.session.get(LAST_ORGANISATION) != member.organisation.slug:
         request.session[LAST_ORGANISATION] = member.organisation.slug

@@ -63,7 +63,8 @@ app.conf.update(
             "task": "uhp_site.heartbeat",
             "schedule": float(HEARTBEAT_SECONDS),
             "options": {"expires": 3 * HEARTBEAT_SECONDS},
-        }
+        },
+        "sweep-jobs": {"task": "memories.sweep_jobs", "schedule": 30.0, "options": {"expires": 30}},
     },
     enable_utc=True,
 )
