@@ -32,18 +32,19 @@ def read_privileges(value: object) -> Privilege:
     return Privilege.from_words(value)
 
 
-@transaction.atomic
 def give(place: Place, principal: str, privileges: Privilege) -> Grant:
     """Grant a set of privileges on a memory; a principal that has a grant there gets this set instead, same id."""
     place.require(Privilege.DELETE)
     try:
-        grant, _ = Grant.objects.update_or_create(
-            memory=place.memory,
-            principal=principal,
-            defaults={"privileges": int(privileges)},
-            create_defaults={"privileges": int(privileges), "organisation_id": place.memory.organisation_id},
-        )
+        with transaction.atomic():
+            grant, _ = Grant.objects.update_or_create(
+                memory=place.memory,
+                principal=principal,
+                defaults={"privileges": int(privileges)},
+                create_defaults={"privileges": int(privileges), "organisation_id": place.memory.organisation_id},
+            )
     except IntegrityError:
+        # The memory was deleted between the look and the grant, which the database notices at the commit.
         raise MemoryNotFound() from None
     return grant
 

@@ -1,0 +1,116 @@
+"""Background work: enqueue a row with its transaction, run it once at a time, find what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from celery import current_app
+from django.db import connection, transaction
+from django.utils import timezone
+
+from memories.models import Job
+from uhp_site.http.errors import UHPError
+
+RUN = "memories.run_job"
+MOST_ATTEMPTS = 5
+RUN_LOCK = 0x10B
+
+log = structlog.get_logger(__name__)
+
+Work = Callable[[Job], None]
+"""Does a job in steps, each a transaction of its own that ends with `step`; may run again from the start."""
+
+
+def enqueue(kind: str, organisation_id: str, *, memory_id: str = "", actor: str = "", **payload: Any) -> Job:
+    """Add a job to the current transaction; its message is sent when that commits."""
+    job = Job.objects.create(
+        organisation_id=organisation_id, kind=kind, memory_id=memory_id, actor=actor, payload=payload
+    )
+    transaction.on_commit(lambda: send(job.id))
+    return job
+
+
+def send(job_id: str) -> None:
+    """Tell a worker to look at a row. When no message can be sent the row waits for the sweep."""
+    try:
+        current_app.send_task(RUN, args=[job_id])
+    except Exception:
+        log.warning("job_message_not_sent", job_id=job_id, exc_info=True)
+
+
+def run(job_id: str, kinds: dict[str, Work]) -> None:
+    """Do a job unless it is done or somebody is at it right now. A failure is kept with the row and tried again."""
+    with _alone(job_id) as mine:
+        job = Job.objects.unfinished().filter(pk=job_id).first() if mine else None
+        if job is None:
+            return
+        now = timezone.now()
+        job.state, job.started_at, job.heard_at = Job.State.RUNNING, job.started_at or now, now
+        job.attempts += 1
+        job.save(update_fields=["state", "started_at", "heard_at", "attempts"])
+        try:
+            kinds[job.kind](job)
+        except Exception as failure:
+            _fail(job, failure)
+            return
+        finish(job, Job.State.COMPLETED)
+
+
+def step(job: Job, done: int, total: int | None = None) -> None:
+    """Say how far a job is; also its sign of life."""
+    job.done, job.heard_at = done, timezone.now()
+    job.total = job.total if total is None else total
+    job.save(update_fields=["done", "total", "heard_at", "result"])
+
+
+def finish(job: Job, state: str, error: str = "") -> None:
+    """End a job, once."""
+    job.state, job.error, job.finished_at, job.heard_at = state, error, timezone.now(), timezone.now()
+    job.save(update_fields=["state", "error", "finished_at", "heard_at", "done", "total", "result"])
+
+
+def sweep() -> int:
+    """Send again what was lost; returns how many."""
+    lost = list(Job.objects.lost().values_list("id", flat=True)[:100])
+    Job.objects.filter(pk__in=lost).update(heard_at=timezone.now())
+    for job_id in lost:
+        send(job_id)
+    return len(lost)
+
+
+def retry(job: Job) -> None:
+    """Try a failed job once more."""
+    Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
+        state=Job.State.QUEUED, error="", attempts=0, finished_at=None, heard_at=timezone.now()
+    )
+    transaction.on_commit(lambda: send(job.id))
+
+
+def _fail(job: Job, failure: Exception) -> None:
+    log.error("job_failed", job_id=job.id, kind=job.kind, attempt=job.attempts, exc_info=failure)
+    sentence = failure.message if isinstance(failure, UHPError) else f"It failed ({type(failure).__name__})."
+    if job.attempts >= MOST_ATTEMPTS:
+        finish(job, Job.State.FAILED, sentence)
+    else:
+        # The sweep takes it up again: what failed at once would most likely fail at once again.
+        Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, error=sentence, heard_at=timezone.now())
+
+
+class _alone:
+    """Hold the one right to run a job, for as long as this database session lives; false when another has it."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+
+    def __enter__(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [RUN_LOCK, self.job_id])
+            self.held = bool(cursor.fetchone()[0])
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        if self.held:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [RUN_LOCK, self.job_id])
