@@ -68,31 +68,34 @@ def hidden(owner: Client, document: JSON) -> Iterator[JSON]:
 
 
 @pytest.mark.parametrize("who", ["stranger", "foreign"])
-@pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_an_unseen_memory_answers_byte_for_byte_like_an_unknown_one(
-    cast: Cast, owner: Client, hidden: JSON, route: Route, who: str
+    cast: Cast, owner: Client, hidden: JSON, who: str, subtests: pytest.Subtests
 ) -> None:
     caller = cast.find(who)
     with unchanged(owner, hidden):
-        bodies = [route.body, route.wrong]
-        if "{id}" in route.path:
-            bodies.append(NO_BODY)
-        for body in bodies:
-            unseen, unknown = ask(caller, route, hidden["id"], body), ask(caller, route, MADE_UP, body)
-            not_found(unseen)
-            assert seen(unseen) == seen(unknown)
-            assert hidden["id"] not in unseen.text
+        for route in ROUTES:
+            bodies = [route.body, route.wrong]
+            if "{id}" in route.path:
+                bodies.append(NO_BODY)
+            for body in bodies:
+                with subtests.test(str(route), body=body):
+                    unseen, unknown = ask(caller, route, hidden["id"], body), ask(caller, route, MADE_UP, body)
+                    not_found(unseen)
+                    assert seen(unseen) == seen(unknown)
+                    assert hidden["id"] not in unseen.text
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[]", b"\xff", b'"x"'], ids=["cut off", "a list", "not UTF-8", "a string"])
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.body is not NO_BODY], ids=str)
 def test_an_unreadable_body_does_not_tell_unseen_from_unknown(
-    stranger: Client, hidden: JSON, route: Route, raw: bytes
+    stranger: Client, hidden: JSON, raw: bytes, subtests: pytest.Subtests
 ) -> None:
-    unseen, unknown = (
-        stranger.send(route.method, route.at(memory_id), raw=raw) for memory_id in (hidden["id"], MADE_UP)
-    )
-    assert seen(unseen) == seen(unknown)
+    for route in ROUTES:
+        if route.body is not NO_BODY:
+            with subtests.test(str(route)):
+                unseen, unknown = (
+                    stranger.send(route.method, route.at(memory_id), raw=raw) for memory_id in (hidden["id"], MADE_UP)
+                )
+                assert seen(unseen) == seen(unknown)
 
 
 def test_a_move_under_an_unseen_memory_is_a_move_under_an_unknown_one(stranger: Client, hidden: JSON) -> None:

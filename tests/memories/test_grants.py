@@ -120,7 +120,8 @@ def test_a_grant_is_replaced_only_where_it_sits(alice: Member, carol: Member, sh
     assert at(carol, child).privileges == Privilege.READ | Privilege.WRITE
 
 
-def test_a_grant_on_a_deleted_memory_is_not_found(alice: Member, carol: Member, shared: Memory) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_grant_on_a_memory_deleted_meanwhile_is_not_found(alice: Member, carol: Member, shared: Memory) -> None:
     place = at(alice, shared)
     tree.delete(at(alice, shared))
     with pytest.raises(MemoryNotFound):

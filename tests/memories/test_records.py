@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from members.models import Member
-from memories.content import read_changes
+from memories.content import read_changes, read_draft
 from memories.models import Memory, Version
 from memories.providers.base import RecordVersion
-from memories.services import records
+from memories.services import records, tree
 from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
-from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, RecordNotFound
+from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound, RecordNotFound
 
 pytestmark = pytest.mark.django_db
 
@@ -64,6 +64,13 @@ def test_a_record_comes_back_as_it_was_stated(api: Api, bob: Member, shared: Mem
 def test_an_agent_is_named_as_the_writer_like_anyone(api: Api, agent: Member, shared: Memory) -> None:
     made = api.ok("POST", path(shared), {"content": "w"}, agent)
     assert made["written_by"] == {"kind": "member", "id": agent.id, "type": "agent"}
+
+
+def test_a_record_for_a_memory_deleted_meanwhile_is_refused(alice: Member, shared: Memory) -> None:
+    place = at(alice, shared)
+    tree.delete(at(alice, shared))
+    with pytest.raises(MemoryNotFound):
+        records.remember(place, read_draft({"content": "too late"}))
 
 
 def test_reading_does_not_write(carol: Member, shared: Memory, alice: Member) -> None:
@@ -337,7 +344,7 @@ def test_a_version_says_what_it_said_whatever_came_after(alice: Member, shared: 
 def test_a_record_is_named_by_its_title_or_the_start_of_its_words(alice: Member, shared: Memory) -> None:
     assert factories.record(alice, shared, "Words.", title="Title").name == "Title"
     assert factories.record(alice, shared, " Some \n words. " + "x" * 200).name.startswith("Some words. xxx")
-    assert factories.record(alice, shared, [], type="crm.deal").name == "Untitled record"
+    assert factories.record(alice, shared, [{"type": "x.leaf"}]).name == "Untitled record"
 
 
 @pytest.mark.parametrize("text", ["\u2028", "🎈" * 3, "\U0010ffff", "́", "'; DROP TABLE x --", "\\ ' \" % {} $1", "﷽"])
