@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "uhp_site.http.version.VersionMiddleware",
     "uhp_site.http.headers.SecurityHeadersMiddleware",
+    "uhp_site.http.segments.EncodedSlashMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django_structlog.middlewares.RequestMiddleware",

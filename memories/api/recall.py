@@ -44,6 +44,8 @@ def read_ask(body: Fields) -> Ask:
     filters = body.data.get("filters")
     if filters is not None and not isinstance(filters, dict):
         raise body.refuse("filters", "Filters are an object.")
+    if filters == {}:
+        raise body.refuse("filters", "A filter names a field, or combines others with and, or.")
     if not query and not text and not filters:
         raise MemoryInvalid("Ask by at least one of query, text and filters.")
     view = View(

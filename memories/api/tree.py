@@ -95,6 +95,8 @@ class MemoryDetail(MemoryEndpoint):
     def put(self, request: Request, memory_id: str) -> dict[str, Any]:
         """Change what the body names: name, description, restricted, parent_id."""
         body = self.body(request)
+        if body.has("name") or body.has("description"):
+            self.place.require(Privilege.WRITE)
         changed = tree.change(
             self.place,
             name=body.text("name", longest=NAME_LENGTH, required=body.has("name"), one_line=True),

@@ -8,18 +8,22 @@ from typing import Any
 import structlog
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from . import errors
 
+# As DRF writes it, so that the same refusal has the same bytes wherever it was decided.
+COMPACT = {"separators": (",", ":"), "ensure_ascii": False}
+
 log = structlog.get_logger(__name__)
 
 
 def respond(error: errors.UHPError) -> JsonResponse:
     """Answer with an error's envelope, for code that stands outside DRF."""
-    response = JsonResponse(error.body(), status=error.status)
+    response = JsonResponse(error.body(), status=error.status, json_dumps_params=COMPACT)
     if isinstance(error, errors.MissingCredential | errors.InvalidCredential):
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
@@ -85,6 +89,7 @@ def first_problem(detail: Any, path: tuple[str, ...] = ()) -> tuple[str | None, 
     return ".".join(path) or None, str(detail) or "The value is not valid."
 
 
+@csrf_exempt
 def not_found(request: HttpRequest) -> JsonResponse:
     """An address under /v1 that no route matches."""
     return respond(errors.RouteNotFound())
