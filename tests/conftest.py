@@ -17,17 +17,17 @@ from memories.models import Memory
 from tests import factories
 
 # A failure in a pipeline costs seconds: same examples every time, no shrinking. At the desk: HYPOTHESIS_PROFILE=desk.
-QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile(
     "ci",
+    UNHURRIED,
     derandomize=True,
     database=None,
     print_blob=True,
     phases=[Phase.explicit, Phase.generate],
     max_examples=100,
-    **QUIET,
 )
-settings.register_profile("desk", max_examples=500, **QUIET)
+settings.register_profile("desk", UNHURRIED, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
@@ -136,7 +136,8 @@ def stranger(organisation: Organisation) -> Member:
 @pytest.fixture
 def mallory(db: None) -> Member:
     """Owns another organisation."""
-    return factories.member(factories.organisation("Elsewhere"), "Mallory", is_owner=True)
+    elsewhere = factories.organisation("Elsewhere")
+    return factories.member(elsewhere, "Mallory", is_owner=True)
 
 
 @pytest.fixture

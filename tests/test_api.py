@@ -33,7 +33,6 @@ def assert_failed(answer: Answer, status: int, code: str, param: str | None = No
     assert answer.error["message"].endswith(".")
     assert answer.headers["UHP-Version"] == "2026-10-19"
     assert answer.headers["Content-Type"] == "application/json"
-    assert answer.headers["Cache-Control"] == "no-store"
 
 
 UNREADABLE = [
@@ -195,11 +194,17 @@ def test_a_failure_nobody_foresaw_is_500_and_tells_nothing(
 
 
 def test_a_failure_outside_the_endpoints_is_the_same_envelope(
-    api: Api, monkeypatch: pytest.MonkeyPatch, rf: RequestFactory
+    rf: RequestFactory,
 ) -> None:
     answered = json.loads(urls.handler500(rf.get("/v1/memories")).content)
     assert answered["error"]["code"] == "heartwood_server_error"
     assert urls.handler500(rf.get("/accounts/login/"))["Content-Type"].startswith("text/html")
+
+
+def test_nothing_that_is_answered_is_kept_by_a_cache(api: Api, alice: Member, shared: Memory) -> None:
+    for path in ("/v1/uhp", "/v1/memories", f"/v1/memories/{shared.id}", "/v1/memories/unknown", "/v1/nothing"):
+        for who in (alice, None):
+            assert api.call("GET", path, as_=who).headers["Cache-Control"] == "no-store"
 
 
 def test_a_provider_that_is_gone_is_503_for_records_and_no_reason_not_to_see_the_tree(

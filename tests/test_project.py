@@ -89,9 +89,3 @@ def test_everything_belongs_to_exactly_one_organisation(model: type[Model]) -> N
 
 def test_the_models_were_looked_at() -> None:
     assert len(models()) > 10
-
-
-@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
-def test_every_constraint_and_index_has_a_name_of_our_own(model: type[Model]) -> None:
-    named = [*model._meta.constraints, *model._meta.indexes]
-    assert all(one.name and not one.name.startswith(model._meta.app_label) for one in named)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from members.ids import mint
-from members.models import Member
+from members.models import Group, Member, User
+from members.services import issue_key
 from memories.models import Embedding, Grant, Memory, Reach, Record, Version
 from tests import factories
 from tests.conftest import Answer, Api
@@ -82,6 +85,64 @@ GET    v1/memories/<str:memory_id>/prime                        422  422  422  4
 """  # noqa: E501 - one row, one line
 
 
+# The same of the pages, for people: an agent does not sign in. Nobody is led to sign-in from everywhere.
+CONSOLE_CAST = ("owner", "teammate", "reader", "stranger", "foreigner", "nobody")
+ORG = "console/<slug:organisation>"
+ONE = f"{ORG}/memories/<str:memory_id>"
+CONSOLE_TABLE = f"""
+                                                          owner team reader stranger foreigner nobody
+GET    console/                                             302  302  302  302  302  302
+GET    console/styleguide                                   200  200  200  200  200  302
+GET    {ORG}/memories                                       200  200  200  200  404  302
+GET    {ORG}/memories?below={{memory_id}}                   200  200  200  404  404  302
+GET    {ORG}/memories/new                                   200  200  200  200  404  302
+POST   {ORG}/memories/new                                   302  302  302  302  404  302  name=New
+POST   {ORG}/memories/new                                   422  422  422  422  404  302  name=
+GET    {ONE}                                                200  200  200  404  404  302
+GET    {ONE}/new                                            200  200  403  404  404  302
+POST   {ONE}/new                                            302  302  403  404  404  302  name=New
+POST   {ONE}/new                                            422  422  403  404  404  302  name=
+GET    {ONE}/access                                         200  403  403  404  404  302
+POST   {ONE}/access/give                                    302  403  403  404  404  302  principal={{principal}}&privileges=write
+POST   {ONE}/access/give                                    422  403  403  404  404  302  principal=nobody
+GET    {ONE}/access/<str:grant_id>/take-back                200  403  403  404  404  302
+POST   {ONE}/access/<str:grant_id>/take-back                422  403  403  404  404  302  expected=other
+GET    {ONE}/restrict                                       200  403  403  404  404  302
+POST   {ONE}/restrict                                       422  403  403  404  404  302  expected=other
+GET    {ONE}/settings                                       200  200  403  404  404  302
+POST   {ONE}/settings                                       302  302  403  404  404  302  name=Other
+POST   {ONE}/settings                                       422  422  403  404  404  302  name=
+GET    {ONE}/delete                                         200  403  403  404  404  302
+POST   {ONE}/delete                                         302  403  403  404  404  302  confirm=Shared
+POST   {ONE}/delete                                         422  403  403  404  404  302  confirm=Other
+GET    {ONE}/records/<str:record_id>                        200  200  200  404  404  302
+GET    {ONE}/records/<str:record_id>/forget                 200  200  403  404  404  302
+POST   {ONE}/records/<str:record_id>/forget                 302  302  403  404  404  302
+GET    {ORG}/people                                         200  200  200  200  404  302
+POST   {ORG}/people/add                                     302  403  403  403  404  302  name=New&type=agent
+POST   {ORG}/people/add                                     422  403  403  403  404  302  name=
+GET    {ORG}/people/<str:member_id>                         200  200  200  200  404  302
+POST   {ORG}/people/<str:member_id>                         200  403  200  403  404  302  name=Laptop
+POST   {ORG}/people/<str:member_id>                         422  403  422  403  404  302  name=
+POST   {ORG}/people/<str:member_id>/deactivate              302  403  403  403  404  302
+POST   {ORG}/people/<str:member_id>/reactivate              302  403  403  403  404  302
+POST   {ORG}/people/<str:member_id>/keys/<str:key_id>/revoke
+                                                            302  403  302  403  404  302
+POST   {ORG}/groups/add                                     302  403  403  403  404  302  name=New
+POST   {ORG}/groups/add                                     422  403  403  403  404  302  name=
+GET    {ORG}/groups/<str:group_id>                          200  200  200  200  404  302
+POST   {ORG}/groups/<str:group_id>                          302  403  403  403  404  302  member={{member_id}}
+POST   {ORG}/groups/<str:group_id>                          422  403  403  403  404  302  member=
+POST   {ORG}/groups/<str:group_id>/remove/<str:member_id>   302  403  403  403  404  302
+"""  # noqa: E501 - one row, one line
+
+# Everything else: what a load balancer asks, the way in, and what no route of the protocol matches.
+OTHER = {"healthz", "readyz", "", r"^v1(?:/|$)"}
+SIGN_IN = "/accounts/login/"
+# Masked anew in every page.
+CSRF_TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b")
+
+
 @dataclass(frozen=True)
 class Row:
     """One request and what it answers to each of the cast."""
@@ -108,6 +169,7 @@ def read_table(table: str, cast: tuple[str, ...]) -> list[Row]:
 
 
 ROWS = read_table(TABLE, CAST)
+CONSOLE_ROWS = read_table(CONSOLE_TABLE, CONSOLE_CAST)
 UNKNOWN = dict.fromkeys(CAST, 404)
 
 
@@ -147,12 +209,17 @@ def fill(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
+class Request(Protocol):
+    """Sends a request as one of the cast."""
+
+    def __call__(self, who: str, method: str, path: str, body: str) -> Answer: ...
+
+
 @dataclass(frozen=True)
 class Sweep:
-    """The shared memory, what is in it, and everyone who might ask for it."""
+    """The shared memory, what is in it, and a way to ask for it as anyone."""
 
-    api: Api
-    people: Mapping[str, Member | None]
+    request: Request
     names: Mapping[str, str]
 
     def send(self, row: Row, who: str, **renamed: str) -> Answer:
@@ -161,16 +228,51 @@ class Sweep:
         path = fill(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", row.path), names)
         with transaction.atomic():
             before = stored() if row.statuses[who] >= 400 else None
-            answer = self.api.call(row.method, f"/{path}", fill(row.body, names) or None, as_=self.people[who])
+            answer = self.request(who, row.method, f"/{path}", fill(row.body, names))
             assert before is None or stored() == before, f"{row.method} {path} was refused and changed something"
             transaction.set_rollback(True)
         return answer
+
+    def wrong(self, rows: list[Row]) -> list[str]:
+        """The answers that are not what the table says, as sentences."""
+        found = []
+        for row in rows:
+            for who, expected in row.statuses.items():
+                answer = self.send(row, who)
+                if answer.status != expected or to_sign_in(answer) != (expected == 302 and who == "nobody"):
+                    asked = f"{row.method} {row.path} {row.body}".strip()
+                    found.append(f"{asked}: {who} got {answer.status}, not {expected}")
+        return found
+
+
+def to_sign_in(answer: Answer) -> bool:
+    return answer.headers.get("Location", "").startswith(SIGN_IN)
+
+
+@pytest.fixture
+def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: Group) -> dict[str, str]:
+    """What the tables name, by name."""
+    record = factories.record(alice, shared, "Words to be found.")
+    factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
+    return {
+        "organisation": alice.organisation.slug,
+        "memory_id": shared.id,
+        "record_id": record.id,
+        "grant_id": Grant.objects.get(principal=carol.principal).id,
+        "other_id": factories.memory(alice).id,
+        "unseen_id": factories.memory(stranger).id,
+        "principal": stranger.principal,
+        "member_id": carol.id,
+        "key_id": issue_key(carol).credential.id,
+        "group_id": team.id,
+        **dict.fromkeys(("index", "name", "job_id", "run_id"), "0"),
+    }
 
 
 @pytest.fixture
 def sweep(
     api: Api,
-    shared: Memory,
+    names: dict[str, str],
     alice: Member,
     bob: Member,
     carol: Member,
@@ -178,21 +280,36 @@ def sweep(
     stranger: Member,
     mallory: Member,
 ) -> Sweep:
-    record = factories.record(alice, shared, "Words to be found.")
-    factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
-    names = {
-        "memory_id": shared.id,
-        "record_id": record.id,
-        "grant_id": Grant.objects.get(principal=carol.principal).id,
-        "other_id": factories.memory(alice).id,
-        "unseen_id": factories.memory(stranger).id,
-        **dict.fromkeys(("index", "name", "job_id", "run_id"), "0"),
-    }
+    """The protocol, asked with keys."""
     people = dict(zip(CAST, (alice, bob, carol, agent, stranger, mallory, None), strict=True))
     for person in people.values():
         if person:
             api.get("/v1/memories", person)
-    return Sweep(api, people, names)
+
+    def request(who: str, method: str, path: str, body: str) -> Answer:
+        return api.call(method, path, body or None, as_=people[who])
+
+    return Sweep(request, names)
+
+
+@pytest.fixture
+def console(
+    names: dict[str, str], alice: Member, bob: Member, carol: Member, stranger: Member, mallory: Member
+) -> Sweep:
+    """The pages, asked in sessions."""
+    clients = {who: Client() for who in CONSOLE_CAST}
+    for who, member in zip(CONSOLE_CAST, (alice, bob, carol, stranger, mallory), strict=False):
+        member.user = User.objects.create_user(f"{who}@example.com")
+        member.save()
+        clients[who].force_login(member.user)
+
+    def request(who: str, method: str, path: str, body: str) -> Answer:
+        client = clients[who]
+        response = client.generic(method, path, body, content_type="application/x-www-form-urlencoded")
+        client.cookies.pop("messages", None)
+        return Answer(response.status_code, CSRF_TOKEN.sub(b"", response.content), dict(response.headers))
+
+    return Sweep(request, names)
 
 
 def test_every_route_of_the_protocol_has_a_row() -> None:
@@ -213,15 +330,15 @@ def test_every_method_of_a_route_without_one_is_refused_to_all_who_are_known(swe
 
 
 def test_every_route_answers_each_of_the_cast_as_the_table_says(sweep: Sweep) -> None:
-    wrong = []
-    for row in ROWS:
-        for who, expected in row.statuses.items():
-            answer = sweep.send(row, who)
-            assert answer.headers["UHP-Version"] == "2026-10-19"
-            assert isinstance(answer.json, dict)
-            if answer.status != expected:
-                wrong.append(f"{row.method} {row.path} {row.body}: {who} got {answer.status}, not {expected}")
+    wrong = sweep.wrong(ROWS)
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_answer_carries_the_version_and_an_object(sweep: Sweep) -> None:
+    for row in ROWS:
+        answer = sweep.send(row, "reader")
+        assert answer.headers["UHP-Version"] == "2026-10-19"
+        assert isinstance(answer.json, dict)
 
 
 def test_an_unseen_memory_is_a_made_up_one_to_the_byte(sweep: Sweep) -> None:
@@ -281,3 +398,48 @@ def test_below_v1_nothing_but_the_routes_answers(api: Api, alice: Member) -> Non
         for who in (alice, None):
             answer = api.call("GET", path, as_=who)
             assert (answer.status, answer.error["code"]) == (404, "heartwood_route_not_found"), path
+
+
+def pages() -> set[str]:
+    return {route for route, _ in routes() if route.startswith("console/")}
+
+
+def test_every_page_has_a_row() -> None:
+    assert {row.route for row in CONSOLE_ROWS} == pages()
+    assert len(pages()) == 23
+
+
+def test_every_page_answers_each_of_the_cast_as_the_table_says(console: Sweep) -> None:
+    wrong = console.wrong(CONSOLE_ROWS)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_page_takes_the_methods_of_its_rows_and_no_other(console: Sweep) -> None:
+    for route in pages() - {"console/styleguide"}:
+        taken = {row.method for row in CONSOLE_ROWS if row.route == route}
+        for method in {"GET", "POST", "PUT", "DELETE"} - taken:
+            refused = Row(method, route, dict.fromkeys(CONSOLE_CAST, 405), "")
+            assert console.send(refused, "owner").status == 405, f"{method} {route}"
+
+
+def test_the_page_of_an_unseen_memory_is_that_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
+    compared = 0
+    for row in CONSOLE_ROWS:
+        if row.statuses["stranger"] == 404:
+            unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", memory_id=mint("hmem_"))
+            assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
+            compared += 1
+    assert compared == 21
+
+
+def test_the_pages_of_another_organisation_are_those_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
+    for row in CONSOLE_ROWS:
+        if row.statuses["foreigner"] == 404:
+            unseen, made_up = console.send(row, "foreigner"), console.send(row, "foreigner", organisation="made-up")
+            assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
+
+
+def test_there_is_nothing_else() -> None:
+    swept = set(protocol_routes()) | pages()
+    rest = {route for route, _ in routes()} - swept
+    assert {route for route in rest if not route.startswith("accounts/")} == OTHER

@@ -111,7 +111,7 @@ class Give:
 
     def take(self, world: World) -> None:
         if memory := world.nth(self.memory):
-            principals = [one.principal for one in (*world.members, *world.groups)]
+            principals = [*(one.principal for one in world.members), *(one.principal for one in world.groups)]
             place = look(world.actor(self.actor, memory), memory.id)
             grants.give(place, principals[self.to % len(principals)], Privilege(self.privileges))
 

@@ -8,11 +8,12 @@ from django.test import override_settings
 from members import services as membership
 from members.models import Group, Member, Organisation
 from memories.access import Privilege
-from memories.models import Embedding, Grant, Memory, Reach, Record, Version
+from memories.models import Embedding, Grant, Job, Memory, Reach, Record, Version
 from memories.models.tree import MAX_DEPTH
-from memories.services import listing, tree
+from memories.services import jobs, listing, tree
 from memories.services.listing import Which
 from memories.services.sight import Place, look
+from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Api
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound
@@ -109,7 +110,7 @@ def test_writing_is_enough_to_rename_and_describe(api: Api, bob: Member, shared:
 def test_a_change_of_nothing_changes_nothing(alice: Member, shared: Memory) -> None:
     tree.change(at(alice, shared))
     again = Memory.objects.get(pk=shared.pk)
-    assert (again.name, again.restricted, again.parent_id) == (shared.name, False, None)
+    assert (again.name, again.restricted, again.parent) == (shared.name, False, None)
 
 
 def test_restricting_needs_delete(bob: Member, shared: Memory) -> None:
@@ -145,10 +146,12 @@ def test_one_may_lock_oneself_out_and_is_told_so(api: Api, alice: Member, bob: M
 
 def test_a_rename_does_not_undo_a_cut_made_meanwhile(alice: Member, bob: Member, shared: Memory) -> None:
     child = factories.memory(alice, shared)
-    renaming = at(bob, child)
+    renaming, renaming_as_bob = at(alice, child), at(bob, child)
     tree.change(at(alice, child), restricted=True)
     tree.change(renaming, name="Renamed")
     assert Memory.objects.get(pk=child.pk).restricted
+    with pytest.raises(MemoryNotFound):
+        tree.change(renaming_as_bob, name="Renamed by somebody who was cut off")
 
 
 def test_a_rename_does_not_undo_a_move_made_meanwhile(alice: Member, shared: Memory) -> None:
@@ -193,7 +196,7 @@ def test_a_refused_move_renames_nothing(alice: Member, carol: Member, shared: Me
     with pytest.raises(MemoryForbidden):
         tree.change(at(carol, hers), name="Other", restricted=True, parent_id=shared.id)
     kept = Memory.objects.get(pk=hers.pk)
-    assert (kept.name, kept.restricted, kept.parent_id) == ("Hers", False, None)
+    assert (kept.name, kept.restricted, kept.parent) == ("Hers", False, None)
 
 
 def test_sending_back_the_parent_one_was_shown_moves_nothing(
@@ -207,7 +210,7 @@ def test_sending_back_the_parent_one_was_shown_moves_nothing(
     assert Memory.objects.get(pk=child.pk).parent_id == child.parent_id
 
 
-def test_deleting_removes_everything_below_and_what_it_holds(alice: Member, team: Group, shared: Memory) -> None:
+def test_deleting_takes_everything_below_and_its_job_what_it_held(alice: Member, team: Group, shared: Memory) -> None:
     leaf = factories.memory(alice, factories.memory(alice, shared))
     factories.record(alice, leaf)
     factories.grant(alice, leaf, team)
@@ -215,6 +218,7 @@ def test_deleting_removes_everything_below_and_what_it_holds(alice: Member, team
     tree.delete(at(alice, shared))
     assert list(Memory.objects.of(alice.organisation_id)) == [kept]
     assert Reach.objects.filter(organisation=alice.organisation).count() == 1
+    jobs.run(Job.objects.get(kind=tree.PURGE).id, KINDS)
     for model in (Record, Version, Embedding, Grant):
         assert not model.objects.filter(organisation=alice.organisation).exists()
 
