@@ -10,7 +10,6 @@ from typing import Any, Final
 from .errors import MemoryInvalid
 from .text import flaw
 
-
 RFC_3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
 
