@@ -6,9 +6,9 @@ and stopping after the first restricted one. There is no deny, and no privilege 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntFlag
+from enum import IntFlag, StrEnum
 
 
 class Privilege(IntFlag):
@@ -109,3 +109,127 @@ def audience(upward: Collection[Node], principals_of: Iterable[tuple[str, Collec
     """Who reaches the first memory of `upward`: member id to privileges, for the (member id, principals) given."""
     held = ((member, effective(principals, upward)) for member, principals in principals_of)
     return {member: privileges for member, privileges in held if privileges}
+
+
+def flow(above: Privilege, principals: Collection[str], node: Node) -> Privilege:
+    """What these principals hold on a memory, given what they hold on its parent: `effective`, one level at a time."""
+    total = Privilege.NONE if node.restricted else above
+    for holding in node.holdings:
+        if holding.principal in principals:
+            total |= holding.privileges
+    return total
+
+
+class Cause(StrEnum):
+    """Why somebody may not do something: access is additive, so there is nothing else that it could be."""
+
+    NO_GRANT = "no_grant"
+    CUT_OFF = "cut_off"
+    NOT_IN_GROUP = "not_in_group"
+    DEACTIVATED = "deactivated"
+    NO_KEY = "no_key"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether somebody holds a privilege on a memory, and why.
+
+    Of a yes, `sources` are all that give it: without them the answer is no. Of a no, `cause` is the one reason, and
+    `sources` are what would give it otherwise: above the closed memories in `cutoffs`, or of the groups one is not in.
+    """
+
+    yes: bool
+    cause: Cause | None = None
+    sources: tuple[Source, ...] = ()
+    cutoffs: tuple[str, ...] = ()
+
+
+def judge(
+    principals: Collection[str], upward: Sequence[Node], privilege: Privilege, hindered: Cause | None = None
+) -> Verdict:
+    """Whether these principals hold one privilege on the first memory of `upward`; `hindered` says that they cannot
+    act at all, deactivated or without a key, which is the cause only where they would hold it otherwise."""
+
+    def giving(nodes: Iterable[Node], counts: Collection[str] | None) -> tuple[Source, ...]:
+        return tuple(
+            Source(node.id, one)
+            for node in nodes
+            for one in node.holdings
+            if privilege & one.privileges
+            and (one.principal in counts if counts is not None else one.principal.startswith("group:"))
+        )
+
+    reaching = list(within_cutoff(upward))
+    if sources := giving(reaching, principals):
+        return Verdict(hindered is None, hindered, sources)
+    if beyond := giving(upward[len(reaching) :], principals):
+        levels = {node.id: level for level, node in enumerate(upward)}
+        lowest = min(levels[source.memory_id] for source in beyond)
+        between = tuple(node.id for node in upward[:lowest] if node.restricted)
+        return Verdict(False, Cause.CUT_OFF, beyond, between)
+    if groups := giving(reaching, None):
+        return Verdict(False, Cause.NOT_IN_GROUP, groups)
+    return Verdict(False, Cause.NO_GRANT)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member, or a group, about whom is asked: what it counts as, and what keeps it from acting at all, if anything.
+
+    `type` is human, agent or group; no answer depends on it.
+    """
+
+    principal: str
+    name: str
+    type: str
+    principals: frozenset[str]
+    hindered: Cause | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A memory below another, and its parent."""
+
+    node: Node
+    parent_id: str
+
+
+@dataclass
+class Tally:
+    """How many memories somebody loses and gains altogether, and where they hold less or more than before."""
+
+    loses: int = 0
+    gains: int = 0
+    narrows: int = 0
+    widens: int = 0
+
+    def count(self, before: Privilege, after: Privilege, times: int = 1) -> None:
+        """Count memories on which `before` became `after`."""
+        if before == after:
+            return
+        if not after:
+            self.loses += times
+        elif not before:
+            self.gains += times
+        else:
+            self.narrows += times if before & ~after else 0
+            self.widens += times if after & ~before else 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is other than before."""
+        return bool(self.loses or self.gains or self.narrows or self.widens)
+
+
+def shift(
+    before: Privilege, after: Privilege, principals: Collection[str], below: Sequence[Placed], top: str
+) -> Mapping[str, tuple[Privilege, Privilege]]:
+    """What becomes of every memory below `top` when what is held there changes, parents before children in `below`."""
+    held = {top: (before, after)}
+    for placed in below:
+        above_before, above_after = held[placed.parent_id]
+        held[placed.node.id] = (
+            flow(above_before, principals, placed.node),
+            flow(above_after, principals, placed.node),
+        )
+    return held

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from uhp_site.http.errors import MemoryInvalid, MemoryUnsupported
 from uhp_site.http.fields import Fields
 from uhp_site.http.text import json_flaw
+
+from .media import matches
 
 CORE_TYPES = {
     "episode": "Something that happened, kept as it was said; append-only.",
@@ -30,6 +32,8 @@ MAX_PARTS = 200
 MAX_REFERENCES = 200
 MAX_TITLE = 300
 MAX_TYPE = 80
+# Which words stand for a record when it is searched, unless its type says otherwise.
+EVERYTHING = ("title", "content", "attributes")
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,45 @@ class Draft:
     references: tuple[Reference, ...] = ()
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    projection: tuple[str, ...] = EVERYTHING
 
     @property
     def text(self) -> str:
-        """All the words of the draft, as recall searches them."""
+        """The words of the draft, as recall searches them; those of a file's name are taken apart."""
+        named = replace(self, content=tuple(map(_with_name_apart, self.content)))
+        return words_of(named.title, named.content, named.attributes or {}, named.projection)
+
+    @property
+    def said(self) -> str:
+        """The words of the draft, as a person reads them."""
         return words_of(self.title, self.content, self.attributes or {})
+
+    @property
+    def file_ids(self) -> list[str]:
+        """The files that the parts name, in order, each once."""
+        return list(dict.fromkeys(part["file"]["id"] for part in self.content if part["type"] == "file"))
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What the server knows of an uploaded file, whatever a client says about it."""
+
+    name: str
+    media_type: str
+    size: int
+
+
+class FileShelf(Protocol):
+    """Where the facts about uploaded files come from, for one writer into one memory."""
+
+    @property
+    def media(self) -> Collection[str]:
+        """The media types that the memory keeps, as globs."""
+        ...
+
+    def find(self, file_ids: Collection[str]) -> Mapping[str, FileFacts]:
+        """Those of the files that the writer may name; an unknown one and another's are absent alike."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -170,7 +208,56 @@ def _file_part(fields: Fields) -> Mapping[str, Any]:
     file = fields.data.get("file")
     if not isinstance(file, dict) or not isinstance(file.get("id"), str) or not file["id"]:
         raise fields.refuse("file.id", "A file part names the id of an uploaded file.")
-    raise MemoryUnsupported("This memory's provider keeps text only.", param=fields.at("file"))
+    part: dict[str, Any] = {"type": "file", "file": {"id": file["id"]}}
+    text = fields.data.get("text")
+    if text is not None and not isinstance(text, str):
+        raise fields.refuse("text", "The words that stand for a file are a string.")
+    if text and (problem := json_flaw(text)):
+        raise fields.refuse("text", problem[1])
+    if fields.data.get("text_source") not in (None, "stated", "derived"):
+        raise fields.refuse("text_source", "The words of a file are stated or derived.")
+    if text and text.strip():
+        # Whoever writes a record states what is in it; only a provider derives.
+        part |= {"text": text, "text_source": "stated"}
+    if role := _role(fields):
+        part["role"] = role
+    return part
+
+
+def complete(draft: Draft, shelf: FileShelf) -> Draft:
+    """The draft with name, media type and size of its files filled in from the store (Memories §2.5).
+
+    Raises MemoryInvalid for a file that the writer may not name and MemoryUnsupported for one that is not kept; the
+    second only for files that may be named, so that it tells nothing about the others.
+    """
+    wanted = draft.file_ids
+    if not wanted:
+        return draft
+    found = shelf.find(wanted)
+    for index, part in _files(draft):
+        if part["file"]["id"] not in found:
+            raise MemoryInvalid("There is no such file.", param=f"content.{index}.file.id")
+    for index, part in _files(draft):
+        if not matches(found[part["file"]["id"]].media_type, tuple(shelf.media)):
+            raise MemoryUnsupported(
+                "This memory's provider does not keep files of this type.", param=f"content.{index}.file"
+            )
+    return replace(
+        draft, content=tuple(_completed(part, found) if part["type"] == "file" else part for part in draft.content)
+    )
+
+
+def _files(draft: Draft) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    return ((index, part) for index, part in enumerate(draft.content) if part["type"] == "file")
+
+
+def _completed(part: Mapping[str, Any], found: Mapping[str, FileFacts]) -> Mapping[str, Any]:
+    file_id = part["file"]["id"]
+    facts = found[file_id]
+    return {
+        **part,
+        "file": {"id": file_id, "name": facts.name, "media_type": facts.media_type, "bytes": facts.size},
+    }
 
 
 def _role(fields: Fields) -> str | None:
@@ -233,11 +320,56 @@ def read_time(fields: Fields) -> dict[str, datetime | None]:
     return {name: inner.instant(name) for name in ("valid_from", "valid_to") if inner.has(name)}
 
 
-def words_of(title: str, content: tuple[Mapping[str, Any], ...], attributes: Mapping[str, Any]) -> str:
-    """The searchable words of a record: title, the text of its parts, and the strings among its attributes."""
-    pieces = [title, *(str(part["text"]) for part in content if isinstance(part.get("text"), str))]
-    pieces.extend(str(value) for value in attributes.values() if isinstance(value, str))
+def words_of(
+    title: str,
+    content: tuple[Mapping[str, Any], ...],
+    attributes: Mapping[str, Any],
+    projection: Collection[str] = EVERYTHING,
+) -> str:
+    """The searchable words of a record: its title, the text of its parts, and strings among its attributes.
+
+    A file that nobody described is found by its name. `projection` chooses: `title`, `content`, `attributes` for all
+    strings at the top, or `attributes.<dotted path>` for one value, whatever its kind.
+    """
+    pieces: list[str] = []
+    for source in projection:
+        if source == "title":
+            pieces.append(title)
+        elif source == "content":
+            pieces.extend(_words_of_part(part) for part in content)
+        elif source == "attributes":
+            pieces.extend(value for value in attributes.values() if isinstance(value, str))
+        else:
+            pieces.extend(_leaves(_inner(attributes, source.split(".")[1:])))
     return "\n".join(piece for piece in pieces if piece)
+
+
+def _words_of_part(part: Mapping[str, Any]) -> str:
+    text, file = part.get("text"), part.get("file")
+    if isinstance(text, str):
+        return text
+    return str(file.get("name", "")) if part.get("type") == "file" and isinstance(file, Mapping) else ""
+
+
+def _with_name_apart(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Postgres takes `heron.png` for the name of a host, and nobody asks for that.
+    if part["type"] != "file" or "name" not in part["file"]:
+        return part
+    return {**part, "file": {**part["file"], "name": re.sub(r"[\W_]+", " ", part["file"]["name"])}}
+
+
+def _inner(value: Any, path: list[str]) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def _object(fields: Fields, name: str, value: Any) -> Fields:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q
 
 from members.callers import Caller
-from uhp_site.http.errors import MemoryUnavailable
+from uhp_site.http.errors import MemoryNotFound, MemoryUnavailable
 
 from .access import Holding, Privilege
 from .content import Reference
@@ -119,8 +119,13 @@ class Reader:
         return Sources(tuple(visible), hidden=len(visible) < len(placed))
 
     def memory(self, memory: Memory) -> MemoryView:
-        """Show one memory, whose privileges are read afresh; they may be none after a move or a cut of one's own."""
-        fresh = self.tree.with_privileges(self.principals).get(pk=memory.pk)
+        """Show one memory, whose privileges are read afresh; they may be none after a move or a cut of one's own.
+
+        Raises MemoryNotFound when somebody deleted it meanwhile.
+        """
+        fresh = self.tree.with_privileges(self.principals).filter(pk=memory.pk).first()
+        if fresh is None:
+            raise MemoryNotFound()
         return self.memories([fresh])[0]
 
     def neighbours(self, memory: Memory) -> Neighbours:

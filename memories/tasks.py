@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from memories.services import jobs
+from memories.services import erasure, files, jobs, purge, tree
 
-KINDS: dict[str, jobs.Work] = {}
+KINDS: dict[str, jobs.Work] = {erasure.KIND: erasure.work, tree.PURGE: purge.purge}
 
 
 @shared_task(name=jobs.RUN)
@@ -19,3 +19,9 @@ def run_job(job_id: str) -> None:
 def sweep_jobs() -> None:
     """Take up jobs whose message or worker was lost."""
     jobs.sweep()
+
+
+@shared_task(name="memories.sweep_files")
+def sweep_files() -> None:
+    """Remove files that nobody names, and bytes that nothing knows."""
+    files.sweep()

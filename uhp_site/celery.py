@@ -65,6 +65,8 @@ app.conf.update(
             "options": {"expires": 3 * HEARTBEAT_SECONDS},
         },
         "sweep-jobs": {"task": "memories.sweep_jobs", "schedule": 30.0, "options": {"expires": 30}},
+        "sweep-files": {"task": "memories.sweep_files", "schedule": 3600.0, "options": {"expires": 3600}},
+        "purge-answers": {"task": "members.purge_answers", "schedule": 3600.0, "options": {"expires": 3600}},
     },
     enable_utc=True,
 )

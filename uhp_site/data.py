@@ -11,6 +11,7 @@ import os
 import secrets
 import sys
 from collections.abc import MutableSequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, TypedDict
 
@@ -226,6 +227,37 @@ def broker() -> tuple[str, dict[str, Any]]:
         "wait_time_seconds": 0,
         "polling_interval": 1.0,
     }
+
+
+def file_store() -> dict[str, Any]:
+    """Return Django's description of where uploaded files are kept: the bucket that is named, else a directory.
+
+    Keys to the bucket are the usual AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what the machine was given.
+    """
+    bucket = os.environ.get("HEARTWOOD_S3_BUCKET", "").strip()
+    if not bucket:
+        return {
+            "BACKEND": "uhp_site.store.PrivateStorage",
+            "OPTIONS": {
+                "location": str(directory() / "files"),
+                "directory_permissions_mode": 0o700,
+                "file_permissions_mode": 0o600,
+            },
+        }
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        fail("HEARTWOOD_S3_BUCKET needs the extra package set heartwood[s3]: pip install 'django-storages[s3]'.")
+    options = {
+        "bucket_name": bucket,
+        "location": os.environ.get("HEARTWOOD_S3_PREFIX", "").strip(),
+        "endpoint_url": os.environ.get("HEARTWOOD_S3_ENDPOINT", "").strip() or None,
+        "region_name": os.environ.get("HEARTWOOD_S3_REGION", "").strip() or None,
+        "default_acl": None,
+        "querystring_auth": True,
+        "file_overwrite": False,
+        # What is read goes through a file on disk above this size, in bytes; without it, through memory.
+        "max_memory_size": 1024 * 1024,
+    }
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def _twice_quoted(parameters: dict[str, str]) -> str:

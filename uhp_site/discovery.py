@@ -20,7 +20,7 @@ CAPABILITIES = {
     "session_listing": False,
     "harness_management": False,
     "session_sharing": False,
-    "idempotency": False,
+    "idempotency": True,
     "plugins": False,
     "environments": False,
     "memories": True,

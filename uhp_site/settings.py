@@ -113,6 +113,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MAX_BODY_BYTES = env_int("HEARTWOOD_MAX_BODY_BYTES", 4 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 
+# The largest uploaded file, in bytes; a larger one is refused, never cut.
+MAX_FILE_BYTES = env_int("HEARTWOOD_MAX_FILE_BYTES", 64 * 1024 * 1024)
+# Where a file is while it arrives; on the disk of the store, keeping it is renaming it.
+FILES_INCOMING = DATA_DIR / "incoming"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "files": data.file_store(),
+}
+
 AUTH_USER_MODEL = "members.User"
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",

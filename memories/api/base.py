@@ -8,9 +8,10 @@ from rest_framework.request import Request
 
 from members.callers import Caller
 from memories.access import Privilege
+from memories.models import Memory
 from memories.reader import Reader
 from memories.services.sight import Place, look
-from uhp_site.http.errors import MemoryUnsupported
+from uhp_site.http.errors import MemoryNotFound, MemoryUnsupported
 from uhp_site.http.views import Endpoint
 
 Needs = dict[str, tuple[Privilege, ...]]
@@ -20,6 +21,7 @@ class MemoryEndpoint(Endpoint):
     """An address inside one memory. `needs` names, by method, the privilege: any one of those listed."""
 
     needs: ClassVar[Needs]
+    removes_memory: ClassVar[bool] = False
     place: Place
     reader: Reader
 
@@ -30,7 +32,14 @@ class MemoryEndpoint(Endpoint):
             return
         caller = caller_of(request)
         self.reader = Reader(caller)
-        self.place = look(caller, kwargs["memory_id"])
+        try:
+            self.place = look(caller, kwargs["memory_id"])
+        except MemoryNotFound as unseen:
+            # A memory that is deleted cannot be looked at any more; who deleted it may have missed the answer.
+            if not self.removes_memory or method != "DELETE" or Memory.objects.filter(pk=kwargs["memory_id"]).exists():
+                raise
+            self.gone = unseen
+            return
         self.place.require(*self.needs[method])
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers as s
 
-Handler = TypeVar("Handler", bound=Callable[..., dict[str, Any]])
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 PRIVILEGES = ["read", "write", "create", "delete"]
 
@@ -182,7 +182,62 @@ take_back_grant = _describe(
     404,
 )
 list_providers = _describe("providers_list", _list("ProviderList", s.ListField(child=s.JSONField())))
-list_types = _describe("types_list", _list("TypeList", s.ListField(child=s.JSONField())))
+Operation = _shape(
+    "MemoryTypeOperation",
+    name=s.CharField(),
+    requires=s.CharField(help_text="A privilege"),
+    description=s.CharField(),
+    input=s.JSONField(help_text="JSON Schema of the body"),
+)
+Type = _shape(
+    "MemoryType",
+    type=s.CharField(),
+    core=s.BooleanField(),
+    description=s.CharField(),
+    schema=s.JSONField(help_text="JSON Schema of the attributes"),
+    text=s.CharField(help_text="Which words stand for a record when it is searched"),
+    operations=Operation(many=True),
+)
+list_types = _describe("types_list", _list("TypeList", Type(many=True)))
+operate = _describe(
+    "records_operate",
+    _shape("MemoryOperation", object=s.CharField(), name=s.CharField(), result=s.JSONField()),
+    403,
+    404,
+    422,
+    request=OpenApiTypes.OBJECT,
+)
+send_file = _describe(
+    "files_send",
+    _shape(
+        "File",
+        id=s.CharField(),
+        object=s.CharField(),
+        filename=s.CharField(),
+        bytes=s.IntegerField(),
+        created_at=s.IntegerField(help_text="Unix seconds"),
+        purpose=s.CharField(),
+    ),
+    400,
+    413,
+    request={
+        "multipart/form-data": _shape(
+            "FileForm", file=s.FileField(), purpose=s.CharField(required=False, default="user_data")
+        )
+    },
+)
+read_content = _describe(
+    "records_content",
+    OpenApiResponse(OpenApiTypes.BINARY, description="The bytes, as an attachment; 206 when a range was asked for"),
+    403,
+    404,
+    416,
+    422,
+    parameters=[
+        _query("as_of", OpenApiTypes.DATETIME),
+        OpenApiParameter("Range", OpenApiTypes.STR, OpenApiParameter.HEADER, description="One range of bytes"),
+    ],
+)
 list_records = _describe(
     "records_list",
     _list(
@@ -211,8 +266,24 @@ remember = _describe(
     request=_shape("MemoryRecordCreate", type=s.CharField(required=False), **_DRAFT),
 )
 read_record = _describe("records_read", Record(), 403, 404, 422, parameters=[_query("as_of", OpenApiTypes.DATETIME)])
-revise = _describe("records_revise", Record(), 403, 404, 422, request=_shape("MemoryRecordChange", **_DRAFT))
-forget = _describe("records_forget", Record(), 403, 404)
+_EXPECTED = [
+    OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag of the record as it was read"),
+]
+revise = _describe(
+    "records_revise",
+    Record(),
+    403,
+    404,
+    409,
+    422,
+    parameters=_EXPECTED,
+    request=_shape(
+        "MemoryRecordChange",
+        expected_version=s.IntegerField(required=False, help_text="The version this is based on"),
+        **_DRAFT,
+    ),
+)
+forget = _describe("records_forget", Record(), 403, 404, 409, 422, parameters=_EXPECTED)
 read_history = _describe("records_history", _list("MemoryRecordHistory", Record(many=True)), 403, 404, parameters=_PAGE)
 recall = _describe(
     "memories_recall",
@@ -240,3 +311,94 @@ recall = _describe(
         limit=s.IntegerField(required=False, min_value=1, max_value=100),
     ),
 )
+Snapshot = _shape(
+    "MemorySnapshot",
+    id=s.CharField(),
+    object=s.CharField(),
+    memory_id=s.CharField(),
+    name=s.CharField(),
+    message=s.CharField(),
+    at=s.DateTimeField(help_text="Reading as of it is reading what was readable then"),
+)
+list_snapshots = _describe(
+    "snapshots_list", _list("MemorySnapshotList", Snapshot(many=True)), 403, 404, 422, parameters=_PAGE
+)
+take_snapshot = _describe(
+    "snapshots_take",
+    Snapshot(),
+    403,
+    404,
+    422,
+    request=_shape(
+        "MemorySnapshotCreate",
+        name=s.CharField(max_length=160),
+        message=s.CharField(required=False, max_length=2000),
+    ),
+)
+Erasure = _shape(
+    "MemoryErasure",
+    object=s.CharField(),
+    id=s.CharField(help_text="The job that did it"),
+    erased=s.ListField(child=s.CharField()),
+    unreachable=s.ListField(child=s.CharField(), help_text="What still carries the content; `hidden` for the unseen"),
+    removed=s.JSONField(help_text="What was removed, counted before and after"),
+)
+Job = _shape(
+    "MemoryJob",
+    id=s.CharField(),
+    object=s.CharField(),
+    status=s.ChoiceField(choices=["pending", "completed", "failed"]),
+    error=s.CharField(),
+    data=s.ListField(child=s.JSONField()),
+    erasure=Erasure(required=False),
+)
+erase = _describe(
+    "memories_erase",
+    Erasure(),
+    403,
+    404,
+    409,
+    422,
+    503,
+    parameters=[
+        OpenApiParameter(
+            "Prefer", str, OpenApiParameter.HEADER, description="respond-async: answer 202 with the job at once"
+        )
+    ],
+    request=_shape("MemoryErase", record_ids=s.ListField(child=s.CharField(), min_length=1, max_length=1000)),
+)
+read_job = _describe("jobs_read", Job(), 403, 404)
+Hold = _shape(
+    "MemoryHold",
+    id=s.CharField(),
+    object=s.CharField(),
+    memory_id=s.CharField(),
+    record_id=s.CharField(allow_null=True),
+    reason=s.CharField(),
+    placed_by=s.CharField(),
+    placed_at=s.DateTimeField(),
+    lifted_by=s.CharField(allow_null=True),
+    lifted_at=s.DateTimeField(allow_null=True),
+)
+list_holds = _describe(
+    "holds_list",
+    _list("MemoryHoldList", Hold(many=True)),
+    403,
+    404,
+    422,
+    parameters=[_query("memory"), _query("include", description="standing or all"), *_PAGE],
+)
+place_hold = _describe(
+    "holds_place",
+    Hold(),
+    403,
+    404,
+    422,
+    request=_shape(
+        "MemoryHoldCreate",
+        memory_id=s.CharField(),
+        record_id=s.CharField(required=False, allow_null=True),
+        reason=s.CharField(max_length=500),
+    ),
+)
+lift_hold = _describe("holds_lift", Hold(), 403, 404)

@@ -24,6 +24,7 @@ MOST_RESULTS = 100
 class Recall(MemoryEndpoint):
     """Ask a memory."""
 
+    asks_only: ClassVar[bool] = True
     needs: ClassVar[Needs] = {"POST": (Privilege.READ,)}
 
     @document.recall

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from memories.access import Privilege
 from memories.content import read_changes, read_draft
 from memories.providers.base import RecordVersion, View
 from memories.services import records
 from uhp_site.http import pagination
+from uhp_site.http.errors import MemoryInvalid
 from uhp_site.http.fields import Fields
 
 from . import document, shapes
@@ -18,6 +21,7 @@ from .base import MemoryEndpoint, Needs
 
 READ = (Privilege.READ,)
 WRITE = (Privilege.WRITE,)
+TAG = re.compile(r'(?:W/)?"(\d{1,9})"')
 
 
 class RecordEndpoint(MemoryEndpoint):
@@ -26,6 +30,21 @@ class RecordEndpoint(MemoryEndpoint):
     def shown(self, version: RecordVersion) -> dict[str, Any]:
         """One record with the caller's eyes."""
         return shapes.record(version, self.reader.resolve(version))
+
+    def expected(self, request: Request) -> records.Expected | None:
+        """The versions a change is based on, by `If-Match` and `expected_version`; None without either."""
+        named = read_if_match(request.headers.get("If-Match"))
+        number = self.body(request).integer("expected_version", least=1)
+        if number is not None:
+            named = frozenset({number}) if named is None else named & {number}
+        return None if named is None else records.Expected(named)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        data = answer.data if isinstance(answer, Response) else None
+        if isinstance(data, dict) and data.get("object") == "memory.record":
+            answer.headers["ETag"] = f'"{data["version"]}"'
+        return answer
 
 
 class Records(RecordEndpoint):
@@ -65,12 +84,13 @@ class RecordDetail(RecordEndpoint):
     @document.revise
     def patch(self, request: Request, memory_id: str, record_id: str) -> dict[str, Any]:
         """Revise: append a version."""
-        return self.shown(records.revise(self.place, record_id, read_changes(self.body(request).data)))
+        changes = read_changes(self.body(request).data)
+        return self.shown(records.revise(self.place, record_id, changes, self.expected(request)))
 
     @document.forget
     def delete(self, request: Request, memory_id: str, record_id: str) -> dict[str, Any]:
         """Forget: close the record in place and keep its history."""
-        return self.shown(records.forget(self.place, record_id))
+        return self.shown(records.forget(self.place, record_id, self.expected(request)))
 
 
 class RecordHistory(RecordEndpoint):
@@ -86,6 +106,16 @@ class RecordHistory(RecordEndpoint):
         versions = [one for one in records.history(self.place, record_id) if one.number > after]
         page, following = pagination.cut(versions, paging.limit, lambda version: (version.number,))
         return shapes.listed(map(shapes.record, page, self.reader.resolved(page)), following)
+
+
+def read_if_match(header: str | None) -> frozenset[int] | None:
+    """The versions in an If-Match header; None without one, and for `*`. Raises MemoryInvalid for anything else."""
+    if header is None or header.strip() == "*":
+        return None
+    tags = [TAG.fullmatch(tag.strip()) for tag in header.split(",")]
+    if not all(tags):
+        raise MemoryInvalid("If-Match holds the ETag of a record as it was read.", param="If-Match")
+    return frozenset(int(tag[1]) for tag in tags if tag)
 
 
 def read_view(query: Fields) -> View:

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memories.models import Grant, Memory
-from memories.providers.base import RecordVersion, Writer
+from memories.models import Grant, Hold, Job, Memory
+from memories.providers.base import Instant, RecordVersion, Writer
 from memories.reader import NEIGHBOURS, MemoryView, Neighbours, ResolvedReference
 from memories.recall.pipeline import Recalled
+from memories.services.erasure import HIDDEN, Report
+
+JOB_STATUS = {
+    Job.State.QUEUED: "pending",
+    Job.State.RUNNING: "pending",
+    Job.State.COMPLETED: "completed",
+    Job.State.FAILED: "failed",
+    Job.State.CANCELLED: "failed",
+}
 
 
 def listed(data: Iterable[dict[str, Any]], next_cursor: str | None = None, **more: Any) -> dict[str, Any]:
@@ -130,6 +139,56 @@ def recall(
         **around(neighbours),
         "degraded": [*answer.degraded, *([f"children:capped_at_{NEIGHBOURS}"] if neighbours.capped else [])],
         "abstain": answer.abstain,
+    }
+
+
+def snapshot(one: Instant) -> dict[str, Any]:
+    """A Snapshot (Memories §2.12)."""
+    return {
+        "id": one.id,
+        "object": "memory.snapshot",
+        "memory_id": one.memory_id,
+        "name": one.name,
+        "message": one.message,
+        "at": instant(one.at),
+    }
+
+
+def hold(one: Hold) -> dict[str, Any]:
+    """A Hold: our own, beside the protocol."""
+    return {
+        "id": one.id,
+        "object": "memory.hold",
+        "memory_id": one.memory_id,
+        "record_id": one.record_id,
+        "reason": one.reason,
+        "placed_by": one.placed_by,
+        "placed_at": instant(one.placed_at),
+        "lifted_by": one.lifted_by or None,
+        "lifted_at": instant(one.lifted_at),
+    }
+
+
+def job(one: Job) -> dict[str, Any]:
+    """A Job (Memories §2.7)."""
+    status = JOB_STATUS[Job.State(one.state)]
+    return {
+        "id": one.id,
+        "object": "memory.job",
+        "status": status,
+        "error": one.error if status == "failed" else "",
+        "data": [],
+    }
+
+
+def erasure(one: Report) -> dict[str, Any]:
+    """A MemoryErasure (Memories §4.10); `unreachable` is empty only when nothing is left anywhere."""
+    return {
+        "object": "memory.erasure",
+        "id": one.job_id,
+        "erased": list(one.erased),
+        "unreachable": [*one.unreachable, *([HIDDEN] if one.hidden else [])],
+        "removed": one.removed,
     }
 
 

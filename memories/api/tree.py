@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 
 from memories.access import Privilege
-from memories.content import CORE_TYPES
 from memories.providers import registry
 from memories.reader import Reader
 from memories.services import grants, listing, tree
@@ -27,6 +26,13 @@ TRUE = {"true", "1"}
 class Memories(Endpoint):
     """The memories a caller can list, one level at a time, and the door for new ones."""
 
+    parent_id: str | None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST":
+            self.parent_id = parent_to_create_in(self.body(request), caller_of(request))
+
     @document.list_memories
     def get(self, request: Request) -> dict[str, Any]:
         """List entry points, the children of `parent`, all below `ancestor`, or (`granted`) where access changes."""
@@ -42,10 +48,9 @@ class Memories(Endpoint):
     def post(self, request: Request) -> dict[str, Any]:
         """Create a memory under a parent or at the top."""
         body, caller = self.body(request), caller_of(request)
-        parent_id = parent_to_create_in(body, caller)
         created = tree.create(
             caller,
-            parent_id=parent_id,
+            parent_id=self.parent_id,
             name=body.text("name", longest=NAME_LENGTH, required=True, one_line=True) or "",
             description=body.text("description", longest=DESCRIPTION_LENGTH) or "",
             restricted=body.flag("restricted") or False,
@@ -85,6 +90,7 @@ class MemoryDetail(MemoryEndpoint):
         "PUT": (Privilege.WRITE, Privilege.DELETE),
         "DELETE": (Privilege.DELETE,),
     }
+    removes_memory: ClassVar[bool] = True
 
     @document.read_memory
     def get(self, request: Request, memory_id: str) -> dict[str, Any]:
@@ -156,22 +162,3 @@ class Providers(Endpoint):
     def get(self, request: Request) -> dict[str, Any]:
         """List the capability documents of the connected providers."""
         return shapes.listed(dict(provider.capabilities()) for provider in registry.connected())
-
-
-class Types(Endpoint):
-    """The types of record."""
-
-    @document.list_types
-    def get(self, request: Request) -> dict[str, Any]:
-        """List the core types; types this server does not know are kept and returned unchanged."""
-        return shapes.listed(
-            {
-                "type": name,
-                "core": True,
-                "description": description,
-                "schema": {"type": "object"},
-                "text": "title, content, attributes",
-                "operations": [],
-            }
-            for name, description in CORE_TYPES.items()
-        )

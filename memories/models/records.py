@@ -13,6 +13,9 @@ from pgvector.django import HalfVectorField
 
 from members.ids import PublicIdField
 
+# Few versions have a file part; a question about those says so, and is answered from an index of them alone.
+HAS_FILE = Q(content__contains=[{"type": "file"}])
+
 
 class Record(models.Model):
     """One thing that a memory holds, whatever its versions say."""
@@ -90,6 +93,18 @@ class Version(models.Model):
             ),
             models.Index(fields=["memory", "written_at", "record"], name="version_in_memory"),
             GinIndex(fields=["words"], name="version_words"),
+            # What is derived from a record, and when a memory last closed something.
+            GinIndex(fields=["references"], opclasses=["jsonb_path_ops"], name="version_references"),
+            models.Index(
+                fields=["memory", "invalidated_at"], condition=~Q(invalidated_at=None), name="version_closed_in_memory"
+            ),
+            GinIndex(
+                fields=["content"],
+                opclasses=["jsonb_path_ops"],
+                condition=HAS_FILE,
+                name="version_files",
+                fastupdate=False,
+            ),
         ]
 
     def __str__(self) -> str:

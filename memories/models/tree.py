@@ -78,8 +78,21 @@ class MemoryQuerySet(Reachable["Memory"]):
         return annotated(self, sort_name=Lower("name")).order_by(F("sort_name"), "id")
 
 
+_FromQuerySet = models.Manager.from_queryset(MemoryQuerySet)
+
+
+class StandingMemories(_FromQuerySet["Memory"]):
+    """The memories there are. One that is deleted is not among them, though what it held may not all be gone yet."""
+
+    def get_queryset(self) -> MemoryQuerySet:
+        return MemoryQuerySet(self.model, using=self._db).filter(deletion=None)
+
+
 class Memory(models.Model):
-    """A place in the tree: it holds records and has child memories; a node exists where access differs."""
+    """A place in the tree: it holds records and has child memories; a node exists where access differs.
+
+    A deleted memory stands nowhere: no parent, no reach, no grant. The row waits for the job that removes what it held.
+    """
 
     id = PublicIdField("hmem_")
     organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="memories")
@@ -91,8 +104,12 @@ class Memory(models.Model):
     creator = models.CharField(max_length=180, help_text="The principal that made it, and holds everything on it.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deletion = models.UUIDField(
+        null=True, editable=False, help_text="The deletion that took it; empty while it stands."
+    )
 
-    objects = MemoryQuerySet.as_manager()
+    objects = StandingMemories()
+    deleted_too = MemoryQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -101,6 +118,7 @@ class Memory(models.Model):
         indexes = [
             models.Index("parent", Lower("name"), "id", name="memory_children_by_name"),
             models.Index(fields=["organisation", "creator"], name="memory_of_creator"),
+            models.Index(fields=["deletion"], condition=~Q(deletion=None), name="memory_deleted"),
         ]
 
     if TYPE_CHECKING:

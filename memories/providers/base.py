@@ -7,7 +7,7 @@ record and one of another memory are the same nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -42,11 +42,14 @@ class RecordVersion:
     @property
     def name(self) -> str:
         """What a page calls it: the title, or else the start of its words (Memories §4.6)."""
-        return self.draft.title or " ".join(self.draft.text.split())[:120] or "Untitled record"
+        return self.draft.title or " ".join(self.draft.said.split())[:120] or "Untitled record"
 
 
 Change = Callable[[RecordVersion], Draft]
 """Makes the next draft from the head; may refuse by raising."""
+
+Check = Callable[[RecordVersion], None]
+"""Looks at the head before it is closed; may refuse by raising."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,34 @@ class Page:
 
     versions: tuple[RecordVersion, ...]
     next: tuple[datetime, str] | None
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A record that says it is derived from another; `derived_only` when no version of it was written by a member."""
+
+    memory_id: str
+    record_id: str
+    derived_only: bool
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What an erasure removed, counted by kind, and the files that the removed versions named."""
+
+    counts: Mapping[str, int]
+    file_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A named instant of one memory (Memories §2.12)."""
+
+    id: str
+    memory_id: str
+    name: str
+    message: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -104,8 +135,8 @@ class Provider(Protocol):
         """Append what `change` makes of the head, which nobody revises meanwhile; None when no open record here."""
         ...
 
-    def forget(self, memory_id: str, record_id: str) -> RecordVersion | None:
-        """Close a record in place, or return None when there is no such open record here."""
+    def forget(self, memory_id: str, record_id: str, check: Check | None = None) -> RecordVersion | None:
+        """Close a record in place once `check` agrees, or return None when there is no such open record here."""
         ...
 
     def get(self, memory_id: str, record_id: str, as_of: datetime | None = None) -> RecordVersion | None:
@@ -136,6 +167,41 @@ class Provider(Protocol):
         """The versions behind the keys of candidates; one that went meanwhile is absent."""
         ...
 
+    def versions(self, memory_id: str) -> Iterator[RecordVersion]:
+        """Every version of every record of a memory, record by record, oldest first; never all of them at once."""
+        ...
+
+    def restore(self, versions: Sequence[RecordVersion]) -> None:
+        """Write versions as they are given, times and writers included; those of a new record make it.
+
+        The versions of one record come in order, in one call or several, before the memory can be seen.
+        """
+        ...
+
     def drop(self, memory_ids: Collection[str]) -> None:
         """Remove everything that these memories hold."""
+        ...
+
+    def holders(self, organisation_id: str, record_ids: Collection[str]) -> Sequence[Holder]:
+        """Records anywhere in an organisation of which some version says it is derived from one of these."""
+        ...
+
+    def settle(self, organisation_id: str) -> None:
+        """Until the transaction ends, nothing is derived in an organisation, and nobody else erases there."""
+        ...
+
+    def erase(self, record_ids: Collection[str]) -> Removed:
+        """Remove every trace of these records; none that is unknown is a failure. Only after `settle`."""
+        ...
+
+    def left(self, record_ids: Collection[str]) -> Mapping[str, int]:
+        """How much is still kept of these records, by the kinds that `erase` counts."""
+        ...
+
+    def take_snapshot(self, memory_id: str, name: str, message: str, by: str) -> Instant:
+        """Name this instant; reading as of it gives exactly what is readable now."""
+        ...
+
+    def snapshots(self, memory_id: str, limit: int, before: tuple[datetime, str] | None) -> Sequence[Instant]:
+        """Snapshots of a memory, newest first."""
         ...

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.search import SearchVector
-from django.db import transaction
-from django.db.models import Count, F, Value
-from django.utils import timezone
+from django.db import connection, transaction
+from django.db.models import Count, F, Q, Value
 
 from memories.content import Draft, Reference
 from memories.embedders.base import Embedder
-from memories.models import Embedding, Memory, Record, Version
+from memories.models import Embedding, Memory, Record, Snapshot, Version
+from uhp_site.http.errors import RecordNotFound
 
-from . import search
-from .base import Candidate, Change, Page, Question, RecordVersion, View, Writer
+from . import locks, search
+from .base import (
+    Candidate,
+    Change,
+    Check,
+    Holder,
+    Instant,
+    Page,
+    Question,
+    RecordVersion,
+    Removed,
+    View,
+    Writer,
+)
 
-CLOCK_STEP = timedelta(microseconds=1)
 # What of a long text is embedded, in characters; the model itself reads 256 word pieces.
 EMBEDDED = 4_000
 # How many candidates each signal brings, at least: enough that fusing can lift what both find middling.
 DEPTH = 100
+# How many records one query looks for the derivatives of.
+TOGETHER = 50
+DERIVED = "derived_from"
+PROVIDER = "provider"
 
 
 class NativeProvider:
@@ -43,42 +58,47 @@ class NativeProvider:
             "history": {"content": "versions", "structure": "none"},
             "revise": "native",
             "forget": "native",
+            "erase": {"unreachable": "reported"},
             "prime": False,
             "consolidate": False,
             "holds": True,
             "queries": {"named": False, "free": None},
-            "types": False,
+            "types": True,
             "graph": {"entities": "none"},
-            "content": {"media": [], "describes": []},
+            "content": {"media": ["*/*"], "bytes": "kept", "describes": []},
         }
 
     @transaction.atomic
     def remember(self, memory_id: str, draft: Draft, writer: Writer) -> RecordVersion:
         """Write a record, its first version, its words and its vector in one transaction."""
-        memory = Memory.objects.only("organisation_id").get(pk=memory_id)
-        record = Record.objects.create(organisation_id=memory.organisation_id, memory=memory, type=draft.type)
-        return self._append(record, draft, writer, timezone.now())
+        organisation_id = self._enter(memory_id, writer)
+        record = Record.objects.create(organisation_id=organisation_id, memory_id=memory_id, type=draft.type)
+        return self._append(record, draft, writer, locks.moment(memory_id))
 
     @transaction.atomic
     def revise(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:
         """Close the head as superseded and append the next version; writers of one record queue on its row."""
+        self._enter(memory_id, writer)
         record, head = self._lock(memory_id, record_id)
         if record is None or head is None or head.status != Version.Status.ACTIVE:
             return None
         draft = change(_shown(head))
-        moment = max(timezone.now(), head.written_at + CLOCK_STEP)
+        moment = locks.moment(memory_id, head.written_at)
         self._close(head, Version.Status.SUPERSEDED, moment)
         record.head = head.number + 1
         record.save(update_fields=["head"])
         return self._append(record, draft, writer, moment)
 
     @transaction.atomic
-    def forget(self, memory_id: str, record_id: str) -> RecordVersion | None:
+    def forget(self, memory_id: str, record_id: str, check: Check | None = None) -> RecordVersion | None:
         """Close the head in place: no version is added (Memories §4.10)."""
+        locks.enter(memory_id)
         record, head = self._lock(memory_id, record_id)
         if record is None or head is None or head.status != Version.Status.ACTIVE:
             return None
-        self._close(head, Version.Status.FORGOTTEN, max(timezone.now(), head.written_at + CLOCK_STEP))
+        if check:
+            check(_shown(head))
+        self._close(head, Version.Status.FORGOTTEN, locks.moment(memory_id, head.written_at))
         return _shown(head)
 
     def get(self, memory_id: str, record_id: str, as_of: datetime | None = None) -> RecordVersion | None:
@@ -147,11 +167,112 @@ class NativeProvider:
         """The versions behind keys, in one query."""
         return {key: _shown(version, view.as_of) for key, version in Version.objects.in_bulk(keys).items()}
 
+    def versions(self, memory_id: str) -> Iterator[RecordVersion]:
+        """In the order of the records' ids, which is that of their making."""
+        rows = Version.objects.filter(memory_id=memory_id).order_by("record_id", "number")
+        for version in rows.iterator(chunk_size=100):
+            yield _shown(version)
+
+    @transaction.atomic
+    def restore(self, versions: Sequence[RecordVersion]) -> None:
+        """Write versions, their words and their vectors, many at a time; a record's head is its newest version."""
+        memories = {version.memory_id for version in versions}
+        homes = dict(Memory.deleted_too.filter(pk__in=memories).values_list("id", "organisation_id"))
+        heads = {version.id: version for version in versions}
+        Record.objects.bulk_create(
+            [
+                Record(
+                    id=record_id,
+                    organisation_id=homes[newest.memory_id],
+                    memory_id=newest.memory_id,
+                    type=newest.draft.type,
+                    head=newest.number,
+                )
+                for record_id, newest in heads.items()
+            ],
+            update_conflicts=True,
+            unique_fields=["id"],
+            update_fields=["head"],
+        )
+        rows = [_row(version, homes[version.memory_id]) for version in versions]
+        self._insert(rows, [version.draft.text for version in versions])
+
     def drop(self, memory_ids: Collection[str]) -> None:
-        """Remove vectors, versions and records of these memories, in that order."""
+        """Remove snapshots, vectors, versions and records of these memories, in that order."""
+        Snapshot.objects.filter(memory_id__in=memory_ids).delete()
         Embedding.objects.filter(memory_id__in=memory_ids).delete()
         Version.objects.in_memories(memory_ids).delete()
         Record.objects.filter(memory_id__in=memory_ids).delete()
+
+    def holders(self, organisation_id: str, record_ids: Collection[str]) -> Sequence[Holder]:
+        """Records of which some version says so; the references of all versions are indexed."""
+        ids, found = sorted(record_ids), set[tuple[str, str]]()
+        for start in range(0, len(ids), TOGETHER):
+            named = Q()
+            for record_id in ids[start : start + TOGETHER]:
+                named |= Q(references__contains=[{"rel": DERIVED, "record_id": record_id}])
+            versions = Version.objects.filter(named, organisation_id=organisation_id)
+            found |= set(versions.values_list("memory_id", "record_id"))
+        touched = set(
+            Version.objects.filter(record_id__in={record_id for _, record_id in found})
+            .exclude(writer_kind=PROVIDER)
+            .values_list("record_id", flat=True)
+        )
+        return [Holder(memory_id, record_id, record_id not in touched) for memory_id, record_id in sorted(found)]
+
+    def settle(self, organisation_id: str) -> None:
+        """Take the organisation's erasure lock."""
+        locks.erase(organisation_id)
+
+    def erase(self, record_ids: Collection[str]) -> Removed:
+        """Remove vectors, versions with their words, and records; whoever revises one meanwhile finds it gone."""
+        records = Record.objects.filter(pk__in=record_ids)
+        list(records.order_by("pk").select_for_update().values_list("pk"))
+        versions = Version.objects.filter(record_id__in=record_ids)
+        counts = self.left(record_ids)
+        files = {
+            str(part["file"]["id"])
+            for content in versions.values_list("content", flat=True).iterator()
+            for part in content
+            if part.get("type") == "file"
+        }
+        using = connection.alias
+        Embedding.objects.filter(version_id__in=versions.values("pk"))._raw_delete(using)
+        versions._raw_delete(using)
+        records._raw_delete(using)
+        return Removed(counts, tuple(sorted(files)))
+
+    def left(self, record_ids: Collection[str]) -> Mapping[str, int]:
+        """Counted afresh, table by table."""
+        versions = Version.objects.filter(record_id__in=record_ids)
+        return {
+            "records": Record.objects.filter(pk__in=record_ids).count(),
+            "versions": versions.count(),
+            "vectors": Embedding.objects.filter(version_id__in=versions.values("pk")).count(),
+        }
+
+    @transaction.atomic
+    def take_snapshot(self, memory_id: str, name: str, message: str, by: str) -> Instant:
+        """Name an instant, alone with the clock of the memory."""
+        at = locks.instant(memory_id)
+        memory = Memory.objects.only("organisation_id").get(pk=memory_id)
+        taken = Snapshot.objects.create(
+            organisation_id=memory.organisation_id, memory=memory, name=name, message=message, taken_by=by, at=at
+        )
+        return _instant(taken)
+
+    def snapshots(self, memory_id: str, limit: int, before: tuple[datetime, str] | None) -> Sequence[Instant]:
+        """Newest first; no two share an instant."""
+        found = Snapshot.objects.filter(memory_id=memory_id)
+        if before:
+            found = found.filter(at__lt=before[0])
+        return [_instant(one) for one in found.order_by("-at")[:limit]]
+
+    def _enter(self, memory_id: str, writer: Writer) -> str:
+        organisation_id = locks.enter(memory_id)
+        if writer.kind == PROVIDER:
+            locks.derive(organisation_id)
+        return organisation_id
 
     def _lock(self, memory_id: str, record_id: str) -> tuple[Record | None, Version | None]:
         record = Record.objects.select_for_update(no_key=True).filter(pk=record_id, memory_id=memory_id).first()
@@ -165,35 +286,34 @@ class NativeProvider:
         Embedding.objects.filter(version=head).update(current=False)
 
     def _append(self, record: Record, draft: Draft, writer: Writer, moment: datetime) -> RecordVersion:
-        text = draft.text
-        version = Version.objects.create(
-            organisation_id=record.organisation_id,
+        _require_sources(record, draft, writer)
+        written = RecordVersion(
+            id=record.id,
             memory_id=record.memory_id,
-            record=record,
             number=record.head,
-            type=draft.type,
-            title=draft.title,
-            content=list(draft.content),
-            attributes=dict(draft.attributes or {}),
-            references=[_stored(reference) for reference in draft.references],
-            valid_from=draft.valid_from,
-            valid_to=draft.valid_to,
+            status=Version.Status.ACTIVE.value,
+            draft=draft,
             written_at=moment,
-            writer_kind=writer.kind,
-            writer_id=writer.id,
-            writer_type=writer.type,
-            on_behalf_of=writer.on_behalf_of,
-            consolidation_id=writer.consolidation_id,
-            words=SearchVector(Value(text[: search.MAX_WORDS]), config=search.CONFIG),
+            invalidated_at=None,
+            writer=writer,
         )
-        Embedding.objects.create(
-            organisation_id=record.organisation_id,
-            memory_id=record.memory_id,
-            version=version,
-            model=self._embedder().name,
-            vector=self._embedder().embed([text[:EMBEDDED]])[0],
+        self._insert([_row(written, record.organisation_id)], [draft.text])
+        return written
+
+    def _insert(self, rows: Sequence[Version], texts: Sequence[str]) -> None:
+        Version.objects.bulk_create(rows)
+        vectors = self._embedder().embed([text[:EMBEDDED] for text in texts])
+        Embedding.objects.bulk_create(
+            Embedding(
+                organisation_id=row.organisation_id,
+                memory_id=row.memory_id,
+                version=row,
+                model=self._embedder().name,
+                vector=vector,
+                current=row.invalidated_at is None,
+            )
+            for row, vector in zip(rows, vectors, strict=True)
         )
-        return _shown(version)
 
 
 def _through(versions: Any, view: View) -> Any:
@@ -202,6 +322,45 @@ def _through(versions: Any, view: View) -> Any:
     elif not view.include_all:
         versions = versions.current()
     return versions.filter(type__in=view.types) if view.types else versions
+
+
+def _require_sources(record: Record, draft: Draft, writer: Writer) -> None:
+    # What was erased while something was being derived from it does not come back in other words.
+    sources = {reference.record_id for reference in draft.references if reference.rel == DERIVED}
+    if writer.kind == PROVIDER and sources:
+        there = Record.objects.filter(pk__in=sources, organisation_id=record.organisation_id).count()
+        if there < len(sources):
+            raise RecordNotFound("A record that this is derived from is gone.")
+
+
+def _instant(snapshot: Snapshot) -> Instant:
+    return Instant(snapshot.id, snapshot.memory_id, snapshot.name, snapshot.message, snapshot.at)
+
+
+def _row(version: RecordVersion, organisation_id: str) -> Version:
+    draft, writer = version.draft, version.writer
+    return Version(
+        organisation_id=organisation_id,
+        memory_id=version.memory_id,
+        record_id=version.id,
+        number=version.number,
+        status=version.status,
+        type=draft.type,
+        title=draft.title,
+        content=list(draft.content),
+        attributes=dict(draft.attributes or {}),
+        references=[_stored(reference) for reference in draft.references],
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        written_at=version.written_at,
+        invalidated_at=version.invalidated_at,
+        writer_kind=writer.kind,
+        writer_id=writer.id,
+        writer_type=writer.type,
+        on_behalf_of=writer.on_behalf_of,
+        consolidation_id=writer.consolidation_id,
+        words=SearchVector(Value(draft.text[: search.MAX_WORDS]), config=search.CONFIG),
+    )
 
 
 def _stored(reference: Reference) -> dict[str, str]:

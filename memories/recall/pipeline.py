@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from memories.models import Memory
+from memories.models.tree import MemoryQuerySet
 from memories.providers import registry
 from memories.providers.base import Candidate, Question, RecordVersion
 
@@ -43,9 +44,12 @@ class Recalled:
     searched: Mapping[str, str] = field(default_factory=dict)
 
 
-def recall(memory: Memory, principals: Collection[str], ask: Ask) -> Recalled:
-    """Answer a question asked of a memory that the caller reads; nothing the caller may not read is looked at."""
-    covered = scope.readable(memory, principals, ask.depth)
+def recall(memory: Memory, principals: Collection[str], ask: Ask, within: MemoryQuerySet | None = None) -> Recalled:
+    """Answer a question asked of a memory that the caller reads; nothing the caller may not read is looked at.
+
+    With `within`, nor is anything in other memories below.
+    """
+    covered = scope.readable(memory, principals, ask.depth, within)
     degraded = [*(f"{signal}:not_supported" for signal in ask.unsupported), *covered.degraded]
     if not ask.question.query and not ask.question.text:
         return Recalled((), tuple(degraded), searched=covered.memories)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memories.access import Privilege
 from memories.models import Memory
+from memories.models.tree import MemoryQuerySet
 
 # How many memories one question covers; a wider one is capped, nearest first, and says so.
 CAP = 10_000
@@ -25,8 +26,14 @@ class Scope:
         return [f"subtree:capped_at_{CAP}_memories"] if self.capped else []
 
 
-def readable(memory: Memory, principals: Collection[str], depth: int | None) -> Scope:
-    """The scope of a question asked of a memory that the caller reads; `depth` counts tree levels, None is all."""
+def readable(
+    memory: Memory, principals: Collection[str], depth: int | None, within: MemoryQuerySet | None = None
+) -> Scope:
+    """The scope of a question asked of a memory that the caller reads; `depth` counts tree levels, None is all.
+
+    `within` leaves out all other memories below.
+    """
     below = Memory.objects.of(memory.organisation_id).below(memory).held_by(principals, Privilege.READ)
+    below = below if within is None else below.filter(pk__in=within.values("pk"))
     rows = list(below.within(depth).nearest_first().values_list("id", "name")[:CAP])
     return Scope({memory.id: memory.name, **dict(rows[: CAP - 1])}, capped=len(rows) == CAP)

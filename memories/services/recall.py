@@ -12,4 +12,5 @@ from .sight import Place
 def recall(place: Place, ask: Ask) -> Recalled:
     """Answer a question. Raises MemoryForbidden without read on the memory asked."""
     place.require(Privilege.READ)
+    place.used()
     return pipeline.recall(place.memory, place.caller.principals, ask)

@@ -2,71 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from memories.access import Privilege
 from memories.content import Changes, Draft, Reference, check_once
 from memories.models import Memory
 from memories.providers import registry
 from memories.providers.base import Page, Provider, RecordVersion, View, Writer
-from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, RecordNotFound
+from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, RecordNotFound, VersionConflict
 
+from .drafts import prepared
 from .sight import Place
+
+# An attribute that speaks of one version, and is not merged into the next.
+REASON = "revision_reason"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The versions that a change was based on; the head has to be one of them."""
+
+    versions: frozenset[int]
+
+    def check(self, head: RecordVersion) -> None:
+        """Raise VersionConflict, with the number of the head, when it is another version."""
+        if head.number not in self.versions:
+            raise VersionConflict(detail={"version": head.number})
 
 
 def remember(place: Place, draft: Draft) -> RecordVersion:
     """Write a record into a memory, stamped with its writer and the server's time (Memories §4.6)."""
     place.require(Privilege.WRITE)
-    try:
-        with transaction.atomic():
-            return provider_of(place).remember(place.memory.id, draft, writer(place))
-    except (IntegrityError, Memory.DoesNotExist):
-        # The memory was deleted between the look and the write.
-        raise MemoryNotFound() from None
+    with standing(), transaction.atomic():
+        written = provider_of(place).remember(place.memory.id, prepared(place, draft), writer(place))
+    place.used(wrote=True)
+    return written
 
 
-def revise(place: Place, record_id: str, changes: Changes) -> RecordVersion:
-    """Append a version. Raises RecordNotFound, also for a forgotten record, and MemoryInvalid for an episode."""
+def revise(place: Place, record_id: str, changes: Changes, expected: Expected | None = None) -> RecordVersion:
+    """Append a version: of several changes with the same base one succeeds, and without a base the last one wins.
+
+    Raises RecordNotFound, also for a forgotten record, VersionConflict, and MemoryInvalid for an episode.
+    """
     place.require(Privilege.WRITE)
 
     def change(head: RecordVersion) -> Draft:
+        if expected:
+            expected.check(head)
         if head.draft.type == "episode":
             raise MemoryInvalid("An episode is kept as it was said; forget it instead.", param="type")
         kept = changes
         if changes.references is not None:
-            kept = Changes(
-                changes.title, changes.content, changes.attributes, with_hidden(place, head, changes), changes.time
-            )
-        return kept.apply(head.draft)
+            kept = replace(changes, references=with_hidden(place, head, changes))
+        return prepared(place, kept.apply(without_reason(head.draft)), head.draft)
 
-    return provider_of(place).revise(place.memory.id, record_id, change, writer(place)) or unknown()
+    with standing():
+        revised = provider_of(place).revise(place.memory.id, record_id, change, writer(place)) or unknown()
+    place.used(wrote=True)
+    return revised
 
 
-def forget(place: Place, record_id: str) -> RecordVersion:
-    """Close a record in place, its history kept. Raises RecordNotFound, also when it is forgotten already."""
+def forget(place: Place, record_id: str, expected: Expected | None = None) -> RecordVersion:
+    """Close a record in place, its history kept. Raises RecordNotFound, also when it is forgotten, VersionConflict."""
     place.require(Privilege.WRITE)
-    return provider_of(place).forget(place.memory.id, record_id) or unknown()
+    check = expected.check if expected else None
+    with standing():
+        forgotten = provider_of(place).forget(place.memory.id, record_id, check) or unknown()
+    place.used(wrote=True)
+    return forgotten
+
+
+def without_reason(draft: Draft) -> Draft:
+    """The draft without the reason that was given for it: the next version has a reason of its own, or none."""
+    attributes = {name: value for name, value in (draft.attributes or {}).items() if name != REASON}
+    return replace(draft, attributes=attributes)
+
+
+@contextmanager
+def standing() -> Iterator[None]:
+    """Raise MemoryNotFound when the memory was deleted between the look and the change."""
+    try:
+        yield
+    except Memory.DoesNotExist:
+        raise MemoryNotFound() from None
 
 
 def get(place: Place, record_id: str, as_of: datetime | None = None) -> RecordVersion:
     """One record, now or at an instant. Raises RecordNotFound."""
     place.require(Privilege.READ)
+    place.used()
     return provider_of(place).get(place.memory.id, record_id, as_of) or unknown()
 
 
 def history(place: Place, record_id: str) -> Sequence[RecordVersion]:
     """Every kept version of a record, oldest first. Raises RecordNotFound."""
     place.require(Privilege.READ)
+    place.used()
     return provider_of(place).history(place.memory.id, record_id) or unknown()
 
 
 def page(place: Place, view: View, limit: int, after: tuple[datetime, str] | None = None) -> Page:
     """One page of the records of a memory."""
     place.require(Privilege.READ)
+    place.used()
     return provider_of(place).page(place.memory.id, view, limit, after)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from members.callers import Caller
 from memories.access import Privilege
-from memories.models import Memory
+from memories.models import LastUse, Memory
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
 
 
@@ -22,6 +22,10 @@ class Place:
         """Raise MemoryForbidden unless the caller holds all of at least one of these sets."""
         if not any(needed & self.privileges == needed for needed in any_of):
             raise MemoryForbidden()
+
+    def used(self, *, wrote: bool = False) -> None:
+        """Note that the caller read, or wrote, here: what shows that access is there and never used."""
+        LastUse.objects.note(self.caller.organisation_id, self.caller.member.id, self.memory.id, wrote=wrote)
 
     def again(self) -> Place:
         """The same place as it is now, for verbs that decide under a lock."""

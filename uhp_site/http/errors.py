@@ -13,6 +13,7 @@ TYPES = {
     409: "invalid_request_error",
     413: "invalid_request_error",
     415: "invalid_request_error",
+    416: "invalid_request_error",
     422: "invalid_request_error",
     429: "rate_limit_error",
 }
@@ -143,6 +144,27 @@ class MethodNotAllowed(UHPError):
 
     status = 405
     code = "heartwood_method_not_allowed"
+
+
+class VersionConflict(UHPError):
+    """The record has changed since the version this was based on; read it again."""
+
+    status = 409
+    code = "heartwood_version_conflict"
+
+
+class OnHold(UHPError):
+    """This is on hold, and is kept until the hold is lifted."""
+
+    status = 409
+    code = "heartwood_on_hold"
+
+
+class RangeNotSatisfiable(UHPError):
+    """The file has no such bytes."""
+
+    status = 416
+    code = "heartwood_range_not_satisfiable"
 
 
 class ServerError(UHPError):

@@ -30,8 +30,13 @@ ICONS = {
     "close": '<path d="m4 4 8 8M12 4l-8 8"/>',
     "copy": '<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/>'
     '<path d="M10.5 3.8c0-.7-.6-1.3-1.3-1.3H3.8c-.7 0-1.3.6-1.3 1.3v5.4c0 .7.6 1.3 1.3 1.3"/>',
+    "cut": '<circle cx="4.5" cy="4.5" r="1.8"/><circle cx="4.5" cy="11.5" r="1.8"/>'
+    '<path d="M6 5.6 13.5 12M6 10.4 13.5 4"/>',
+    "download": '<path d="M8 2.5v7.5M4.8 7 8 10.2 11.2 7M3 13h10"/>',
     "entry": '<path d="M8.5 2.5H12c.6 0 1 .4 1 1v9c0 .6-.4 1-1 1H8.5M2.5 8h7M7 5.5 9.5 8 7 10.5"/>',
     "error": '<circle cx="8" cy="8" r="5.5"/><path d="M8 5v3.5M8 10.8v.1"/>',
+    "eye": '<path d="M1.8 8C3.2 5.2 5.3 3.8 8 3.8S12.8 5.2 14.2 8c-1.4 2.8-3.5 4.2-6.2 4.2S3.2 10.8 1.8 8Z"/>'
+    '<circle cx="8" cy="8" r="1.9"/>',
     "filter": '<path d="M2.5 4h11M4.5 8h7M6.5 12h3"/>',
     "group": '<circle cx="6" cy="5.8" r="2.3"/><path d="M2 13c.3-2.4 1.8-3.7 4-3.7s3.7 1.3 4 3.7'
     'M10.3 3.7a2.3 2.3 0 0 1 0 4.2M11.5 9.6c1.4.5 2.3 1.6 2.5 3.4"/>',
@@ -207,7 +212,7 @@ def principal(name: str, kind: str, detail: str = "", url: str = "") -> dict[str
 
 
 @register.inclusion_tag("components/field.html")
-def field(bound: BoundField, hint: str = "") -> dict[str, Any]:
+def field(bound: BoundField, hint: str = "", label: str = "", hint_below: bool = False) -> dict[str, Any]:
     """A form field with its label, hint and errors tied together for assistive technology."""
     widget = bound.field.widget
     group = isinstance(widget, forms.CheckboxSelectMultiple | forms.RadioSelect)
@@ -217,16 +222,21 @@ def field(bound: BoundField, hint: str = "") -> dict[str, Any]:
     described = [
         part for part in (f"{base}_hint" if hint_text else "", f"{base}_error" if bound.errors else "") if part
     ]
-    attributes: dict[str, Any] = {"aria-describedby": " ".join(described) or None}
-    if bound.errors and not group:
+    # A placeholder that repeats the label, as the account forms' do, is noise, and gone as soon as one types.
+    attributes: dict[str, Any] = {"placeholder": False}
+    if described:
+        attributes["aria-describedby"] = " ".join(described)
+    if bound.errors:
         attributes["aria-invalid"] = "true"
     return {
         "bound": bound,
         "base": base,
+        "label": label or bound.label,
         "hint": hint_text,
+        "hint_below": hint_below,
         "described": " ".join(described),
         "is_group": group,
         "is_single": single,
         "is_hidden": widget.is_hidden,
-        "control": "" if group else bound.as_widget(attrs={k: v for k, v in attributes.items() if v}),
+        "control": "" if group else bound.as_widget(attrs=attributes),
     }
