@@ -21,7 +21,7 @@ LAST_USED_STEP = timedelta(minutes=1)
 
 
 class BearerAuthentication(BaseAuthentication):
-    """Accept a key that is known, not revoked, and whose member is active. All other tokens look the same."""
+    """Accept a key that is known and live, and whose member is active. All other tokens look the same."""
 
     def authenticate(self, request: Request) -> tuple[Caller, Credential]:
         header = request.headers.get("Authorization", "")
@@ -45,8 +45,9 @@ def origin_of(request: Request | HttpRequest, via: str) -> Origin:
 def find(token: str) -> Credential:
     """The live credential behind a token, its use noted; raises InvalidCredential."""
     credential = (
-        Credential.objects.select_related("member__organisation")
-        .filter(digest=credentials.digest(token), revoked_at=None, member__deactivated_at=None)
+        Credential.objects.live()
+        .select_related("member__organisation")
+        .filter(digest=credentials.digest(token), member__deactivated_at=None)
         .first()
     )
     if credential is None:

@@ -23,6 +23,8 @@ from .models import Credential, Group, Member
 from .shell import LAST_ORGANISATION, ConsoleRequest, member_page, organisations_of, shell
 
 PAGE = 50
+# Two forms share a page and both ask for a name: a label must lead to the field of its own form.
+MEMBER_IDS, GROUP_IDS = "new_member_%s", "new_group_%s"
 
 
 @dataclass
@@ -82,10 +84,11 @@ def people_page(
         "members_total": Member.objects.of(request.organisation.id).count(),
         "next_url": next_url,
         "groups": group_rows(request),
-        "invite_form": (invite_form or AddMemberForm()) if owner else None,
+        "invite_form": (invite_form or AddMemberForm(auto_id=MEMBER_IDS)) if owner else None,
         "invite_url": reverse("console:member-add", args=[slug]),
-        "group_form": (group_form or GroupForm()) if owner else None,
+        "group_form": (group_form or GroupForm(auto_id=GROUP_IDS)) if owner else None,
         "group_url": reverse("console:group-add", args=[slug]),
+        "link_url": reverse("console:invite", args=[slug]) if owner else None,
     }
     return pages.answer(request, "members/people.html", context, fragment="members", status=status)
 
@@ -100,7 +103,7 @@ def member_rows(request: ConsoleRequest) -> tuple[list[MemberRow], str | None]:
         members = members.filter(Q(sort_name__gt=name) | Q(sort_name=name, id__gt=member_id))
     found = list(members[: PAGE + 1])
     page, cursor = pagination.cut(found, PAGE, lambda member: (member.sort_name, member.id))
-    live = Credential.objects.filter(member__in=page, revoked_at=None).order_by().values("member_id")
+    live = Credential.objects.live().filter(member__in=page).order_by().values("member_id")
     keys = dict(live.annotate(total=Count("pk")).values_list("member_id", "total"))
     rows = {
         member.id: MemberRow(
@@ -142,7 +145,7 @@ def group_rows(request: ConsoleRequest) -> list[GroupRow]:
 def member_add(request: ConsoleRequest) -> HttpResponse:
     """Add a person or an agent."""
     require_owner(request)
-    form = AddMemberForm(request.POST)
+    form = AddMemberForm(request.POST, auto_id=MEMBER_IDS)
     if form.is_valid():
         data = form.cleaned_data
         try:
@@ -152,6 +155,7 @@ def member_add(request: ConsoleRequest) -> HttpResponse:
                 type=data["type"],
                 email=data["email"],
                 password=data["password"] or None,
+                actor=request.caller.actor,
             )
         except services.Refused as refusal:
             form.add_error(refusal.field or None, str(refusal))
@@ -173,8 +177,9 @@ def member(request: ConsoleRequest, member_id: str) -> HttpResponse:
         if not may:
             raise MemoryForbidden("Only an owner, or the member themselves, may make a key.")
         if form.is_valid():
-            new_key = services.issue_key(shown, form.cleaned_data["name"]).token
-            form = KeyForm()
+            data = form.cleaned_data
+            issued = services.issue_key(shown, data["name"], expires_at=form.expires_at(), actor=request.caller.actor)
+            new_key, form = issued.token, KeyForm()
     return pages.answer(
         request,
         "members/member.html",
@@ -190,7 +195,7 @@ def member(request: ConsoleRequest, member_id: str) -> HttpResponse:
 def member_context(request: ConsoleRequest, shown: Member, may: bool) -> dict[str, Any]:
     """What the page of one member shows."""
     slug, owner = request.organisation.slug, request.caller.member.is_owner
-    keys = Credential.objects.filter(member=shown, revoked_at=None).order_by("-created_at") if may else []
+    keys = Credential.objects.live().filter(member=shown).order_by("-created_at") if may else []
     switch = "console:member-deactivate" if shown.is_active else "console:member-reactivate"
     other = shown.id != request.caller.member.id
     return {
@@ -211,6 +216,7 @@ def member_context(request: ConsoleRequest, shown: Member, may: bool) -> dict[st
                 "name": key.name,
                 "created_at": key.created_at,
                 "last_used_at": key.last_used_at,
+                "expires_at": key.expires_at,
                 "revoke_url": reverse("console:key-revoke", args=[slug, shown.id, key.id]),
             }
             for key in keys
@@ -218,6 +224,9 @@ def member_context(request: ConsoleRequest, shown: Member, may: bool) -> dict[st
         "key_url": reverse("console:member", args=[slug, shown.id]),
         "may_see_keys": may,
         "switch_url": reverse(switch, args=[slug, shown.id]) if owner and other else None,
+        "reach_url": reverse("console:reach-member", args=[slug, shown.id]),
+        "view_as_url": reverse("console:as", args=[slug, shown.id]) if other else None,
+        "hand_over_url": reverse("console:hand-over", args=[slug, shown.id]) if owner else None,
     }
 
 
@@ -231,21 +240,8 @@ def key_revoke(request: ConsoleRequest, member_id: str, key_id: str) -> HttpResp
     key = Credential.objects.filter(member=shown, pk=key_id).first()
     if key is None:
         raise MemoryNotFound()
-    services.revoke_key(key)
+    services.revoke_key(key, actor=request.caller.actor)
     messages.success(request, f"The key {key.name} was revoked. It is refused from now on.")
-    return redirect("console:member", request.organisation.slug, shown.id)
-
-
-@member_page
-@require_POST
-def member_deactivate(request: ConsoleRequest, member_id: str) -> HttpResponse:
-    """End what a member may do."""
-    require_owner(request)
-    shown = the_member(request, member_id)
-    if shown.id == request.caller.member.id:
-        raise MemoryForbidden("You cannot deactivate yourself: another owner has to.")
-    services.deactivate(shown)
-    messages.success(request, f"{shown.name} was deactivated: keys and sign-in are refused from now on.")
     return redirect("console:member", request.organisation.slug, shown.id)
 
 
@@ -255,7 +251,7 @@ def member_reactivate(request: ConsoleRequest, member_id: str) -> HttpResponse:
     """Let a member act again."""
     require_owner(request)
     shown = the_member(request, member_id)
-    services.reactivate(shown)
+    services.reactivate(shown, actor=request.caller.actor)
     messages.success(request, f"{shown.name} is active again, with the access they still hold.")
     return redirect("console:member", request.organisation.slug, shown.id)
 
@@ -265,10 +261,10 @@ def member_reactivate(request: ConsoleRequest, member_id: str) -> HttpResponse:
 def group_add(request: ConsoleRequest) -> HttpResponse:
     """Create a group."""
     require_owner(request)
-    form = GroupForm(request.POST)
+    form = GroupForm(request.POST, auto_id=GROUP_IDS)
     if form.is_valid():
         try:
-            group = services.create_group(request.organisation, form.cleaned_data["name"])
+            group = services.create_group(request.organisation, form.cleaned_data["name"], actor=request.caller.actor)
         except services.Refused as refusal:
             form.add_error("name", str(refusal))
         else:
@@ -288,7 +284,7 @@ def group(request: ConsoleRequest, group_id: str) -> HttpResponse:
         require_owner(request)
         if form.is_valid():
             added = form.cleaned_data["member"]
-            services.add_to_group(shown, added)
+            services.add_to_group(shown, added, actor=request.caller.actor)
             messages.success(request, f"{added.name} was added to {shown.name}, and holds what the group holds.")
             return redirect("console:group", request.organisation.slug, shown.id)
     slug = request.organisation.slug
@@ -297,6 +293,7 @@ def group(request: ConsoleRequest, group_id: str) -> HttpResponse:
     context = {
         **shell(request, "people"),
         "people_url": reverse("console:people", args=[slug]),
+        "reach_url": reverse("console:reach-group", args=[slug, shown.id]),
         "group": shown,
         "members_total": members.count(),
         "members": [
@@ -314,20 +311,6 @@ def group(request: ConsoleRequest, group_id: str) -> HttpResponse:
         "member_form": form if owner and not shown.is_everyone else None,
     }
     return pages.answer(request, "members/group.html", context, status=422 if form.errors else 200)
-
-
-@member_page
-@require_POST
-def group_remove(request: ConsoleRequest, group_id: str, member_id: str) -> HttpResponse:
-    """Take a member out of a group."""
-    require_owner(request)
-    shown, leaving = the_group(request, group_id), the_member(request, member_id)
-    try:
-        services.remove_from_group(shown, leaving)
-    except services.Refused as refusal:
-        raise MemoryForbidden(str(refusal)) from None
-    messages.success(request, f"{leaving.name} left {shown.name}, and no longer holds what the group holds.")
-    return redirect("console:group", request.organisation.slug, shown.id)
 
 
 def the_member(request: ConsoleRequest, member_id: str) -> Member:

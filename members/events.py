@@ -20,6 +20,7 @@ class Origin:
 
 
 UNKNOWN = Origin()
+COMMAND = Origin("command")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Actor:
 
 
 SYSTEM = Actor()
+OPERATOR = Actor(origin=COMMAND)
+"""Whoever runs commands on the server."""
 
 
 def record(

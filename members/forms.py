@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from django import forms
+from datetime import datetime, timedelta
 
-from .models import Member
+from django import forms
+from django.utils import timezone
+
+from .models import Group, Member
 
 
 class AddMemberForm(forms.Form):
@@ -34,10 +37,54 @@ class GroupForm(forms.Form):
     name = forms.CharField(max_length=120, label="New group")
 
 
+LASTING = {"": "No end", "30": "30 days", "90": "90 days", "365": "A year"}
+
+
 class KeyForm(forms.Form):
     """A new key."""
 
     name = forms.CharField(max_length=120, initial="API key", help_text="What it is for, to tell it from others.")
+    days = forms.ChoiceField(
+        choices=list(LASTING.items()), required=False, label="Lasts", help_text="Afterwards it is refused."
+    )
+
+    def expires_at(self) -> datetime | None:
+        """When the key ends, if it does."""
+        days = self.cleaned_data["days"]
+        return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class InviteForm(forms.Form):
+    """A link by which a person may join."""
+
+    name = forms.CharField(max_length=120, label="Name of the person")
+    email = forms.EmailField(required=False, help_text="If given, only this address can join by the link.")
+    groups = forms.ModelMultipleChoiceField(
+        queryset=Group.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="What these hold, the person will hold from the first moment.",
+    )
+    is_owner = forms.BooleanField(
+        required=False, label="Owner of the organisation", help_text="Administers members, groups and keys."
+    )
+
+    def __init__(self, *args: object, organisation_id: str, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        field = self.fields["groups"]
+        assert isinstance(field, forms.ModelMultipleChoiceField)
+        field.queryset = Group.objects.filter(organisation_id=organisation_id, is_everyone=False).order_by("name")
+
+
+class JoinForm(forms.Form):
+    """A new account for somebody who was invited."""
+
+    email = forms.EmailField(widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+    password = forms.CharField(
+        min_length=10,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="At least 10 characters.",
+    )
 
 
 class MembershipForm(forms.Form):

@@ -6,8 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils import timezone
 from django.utils.text import slugify
 
 from .ids import PublicIdField, mint
@@ -177,6 +180,14 @@ class Membership(models.Model):
         return f"{self.member_id} in {self.group_id}"
 
 
+class CredentialQuerySet(models.QuerySet["Credential"]):
+    """The questions one asks of keys."""
+
+    def live(self) -> CredentialQuerySet:
+        """Those that are accepted now: neither revoked nor past their end. That of their member is another matter."""
+        return self.filter(revoked_at=None).filter(models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now()))
+
+
 class Credential(models.Model):
     """An API key of one member: only its hash is kept."""
 
@@ -188,7 +199,10 @@ class Credential(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="From then on the key is refused.")
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = CredentialQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -197,6 +211,32 @@ class Credential(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+
+class Invitation(models.Model):
+    """A link by which one person may join an organisation, once and for a while; only the hash of its token is kept."""
+
+    id = PublicIdField("inv_")
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="invitations")
+    name = models.CharField(max_length=120, help_text="What the member will be called.")
+    email = models.EmailField(max_length=254, blank=True, help_text="Empty: whoever has the link says.")
+    is_owner = models.BooleanField(default=False)
+    groups = models.ManyToManyField(Group, related_name="+")
+    digest = models.BinaryField(max_length=32, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    member = models.OneToOneField(
+        Member, on_delete=models.CASCADE, null=True, related_name="invitation", help_text="Who came by it."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.organisation_id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody may still come by it."""
+        return self.member_id is None and self.withdrawn_at is None and self.expires_at > timezone.now()
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -225,7 +265,7 @@ class Event(models.Model):
     via = models.CharField(max_length=10, help_text="api, console, command or system")
     address = models.GenericIPAddressField(null=True)
     memory_id = models.CharField(max_length=80, blank=True, help_text="Kept when the memory is gone.")
-    subject = models.CharField(max_length=180, blank=True, help_text="The member, group, grant or record concerned.")
+    subject = models.CharField(max_length=180, blank=True, help_text="The principal or record concerned.")
     detail = models.JSONField(default=dict)
 
     objects = EventQuerySet.as_manager()
@@ -239,3 +279,39 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor or 'the system'}"
+
+
+class KeptAnswer(models.Model):
+    """The first answer to a request that was sent with an Idempotency-Key, committed together with what it did.
+
+    There is no row while the request runs: a repeat waits for its transaction, and finds the row or does the work.
+    """
+
+    class State(models.TextChoices):
+        DONE = "done"
+        BEGUN = "begun", "Done, and its answer is made from what was begun"
+        ERASED = "erased", "Carried a record that is erased"
+
+    id = models.BigAutoField(primary_key=True)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="+", db_index=False)
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="+", db_index=False)
+    scope = models.BinaryField(max_length=32, help_text="SHA-256 of method, path and key.")
+    method = models.CharField(max_length=7)
+    key = models.CharField(max_length=255)
+    request_digest = models.BinaryField(max_length=32, null=True, help_text="SHA-256 of the body; information only.")
+    state = models.CharField(max_length=6, choices=State.choices)
+    status = models.PositiveSmallIntegerField()
+    body = models.TextField(help_text="The JSON of the answer, to the byte.")
+    shows = ArrayField(models.CharField(max_length=80), default=list, help_text="Ids of records and files in it.")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["member", "scope"], name="kept_answer_once")]
+        indexes = [
+            models.Index(fields=["expires_at"], name="kept_answer_expiry"),
+            GinIndex(fields=["shows"], name="kept_answer_shows"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.state}"

@@ -10,6 +10,7 @@ from django.db import transaction
 from uhp_site.http.text import flaw
 
 from . import services
+from .events import SYSTEM, Actor
 from .models import Member, Organisation, User
 from .services import Refused
 
@@ -59,10 +60,10 @@ class Founded:
 
 
 @transaction.atomic
-def found(name: str, email: str, password: str | None = None, owner_name: str = "") -> Founded:
+def found(name: str, email: str, password: str | None = None, owner_name: str = "", actor: Actor = SYSTEM) -> Founded:
     """Create an organisation with an owner who can sign in and has a key. Raises Refused."""
     sign_in = sign_in_for(email, password)
-    organisation = services.found_organisation(name)
+    organisation = services.found_organisation(name, actor=actor)
     owner = services.join(
         organisation,
         name=owner_name or name_from(sign_in.email),
@@ -70,8 +71,9 @@ def found(name: str, email: str, password: str | None = None, owner_name: str = 
         email=sign_in.email,
         password=sign_in.password,
         is_owner=True,
+        actor=actor,
     )
-    return Founded(organisation, owner, sign_in, services.issue_key(owner).token)
+    return Founded(organisation, owner, sign_in, services.issue_key(owner, actor=actor).token)
 
 
 def sign_in_for(email: str, password: str | None = None) -> SignIn:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 
 from uhp_site.http import pages
@@ -29,7 +29,7 @@ class ConsoleRequest(pages.HtmxRequest):
     organisation: Organisation
 
 
-ConsoleView = Callable[Concatenate[ConsoleRequest, P], HttpResponse]
+ConsoleView = Callable[Concatenate[ConsoleRequest, P], HttpResponseBase]
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Link:
         return self.name
 
 
-def member_page(view: ConsoleView[P]) -> Callable[..., HttpResponse]:
+def member_page(view: ConsoleView[P]) -> Callable[..., HttpResponseBase]:
     """Let in members of the organisation whose slug is in the address; to anyone else there is no such page."""
 
     @login_required
     @functools.wraps(view)
-    def wrapped(request: HttpRequest, organisation: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def wrapped(request: HttpRequest, organisation: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         member = (
             Member.objects.active()
             .select_related("organisation", "user")
@@ -89,6 +89,7 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
     organisation = request.organisation
     slug = organisation.slug
     tree_url = reverse("console:tree", args=[slug])
+    audit = Link("Audit log", reverse("console:audit", args=[slug]), current == "audit", "history")
     return {
         "org": organisation,
         "organisations": organisations_of(request, organisation),
@@ -96,6 +97,7 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
         "nav": [
             Link("Memories", tree_url, current == "memories", "memory"),
             Link("People and agents", reverse("console:people", args=[slug]), current == "people", "people"),
+            *([audit] if request.caller.member.is_owner else []),
         ],
     }
 

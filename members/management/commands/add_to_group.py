@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from members import services
+from members.events import OPERATOR
 from members.management import lookups
 from members.management.base import Answer, MembersCommand, group_data, member_data
 
@@ -23,5 +24,5 @@ class Command(MembersCommand):
         """Put the member in."""
         home = lookups.organisation(organisation)
         into, who = lookups.group(home, group), lookups.member(home, member)
-        services.add_to_group(into, who)
+        services.add_to_group(into, who, actor=OPERATOR)
         return Answer({"group": group_data(into), "member": member_data(who)}, [f"{who.name} is in {into.name}."])

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from members import services
+from members.events import OPERATOR
 from members.management import lookups
 from members.management.base import Answer, MembersCommand, group_data
 from members.setup import line
@@ -25,5 +26,5 @@ class Command(MembersCommand):
     def perform(self, *, organisation: str, name: str, member: list[str], **_options: Any) -> Answer:
         """Create the group."""
         home = lookups.organisation(organisation)
-        group = services.create_group(home, name, [lookups.member(home, one) for one in member])
+        group = services.create_group(home, name, [lookups.member(home, one) for one in member], actor=OPERATOR)
         return Answer({"group": group_data(group)}, [line("Group", f"{group.name} ({group.principal})")])

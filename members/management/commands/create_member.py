@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from members import services, setup
+from members.events import OPERATOR
 from members.management import lookups
 from members.management.base import Answer, MembersCommand, member_data, sign_in_notes
 from members.setup import line
@@ -54,8 +55,9 @@ class Command(MembersCommand):
             email=sign_in.email if sign_in else "",
             password=sign_in.password if sign_in else None,
             groups=groups,
+            actor=OPERATOR,
         )
-        api_key = services.issue_key(member).token
+        api_key = services.issue_key(member, actor=OPERATOR).token
         return Answer(
             {"member": member_data(member), "api_key": api_key},
             [

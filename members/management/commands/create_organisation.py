@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from members import setup
+from members.events import OPERATOR
 from members.management.base import Answer, MembersCommand, member_data, sign_in_notes
 from members.setup import line
 
@@ -21,7 +22,7 @@ class Command(MembersCommand):
 
     def perform(self, *, name: str, owner_email: str, owner_password: str | None, **options: Any) -> Answer:
         """Found the organisation."""
-        founded = setup.found(name, owner_email, owner_password)
+        founded = setup.found(name, owner_email, owner_password, actor=OPERATOR)
         organisation, owner = founded.organisation, founded.owner
         return Answer(
             {

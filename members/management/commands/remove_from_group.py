@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from members import services
+from members.events import OPERATOR
 from members.management import lookups
 from members.management.base import Answer, MembersCommand, group_data, member_data
 
@@ -23,7 +24,7 @@ class Command(MembersCommand):
         """Take the member out."""
         home = lookups.organisation(organisation)
         out_of, who = lookups.group(home, group), lookups.member(home, member)
-        services.remove_from_group(out_of, who)
+        services.remove_from_group(out_of, who, actor=OPERATOR)
         return Answer(
             {"group": group_data(out_of), "member": member_data(who)}, [f"{who.name} is not in {out_of.name}."]
         )
