@@ -14,8 +14,10 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from members.ids import mint
 from members.models import Group, Member, User
-from members.services import issue_key
+from members.services import invite, issue_key
 from memories.models import Embedding, Grant, Memory, Reach, Record, Version
+from memories.services.holds import place_hold
+from memories.services.sight import look
 from tests import factories
 from tests.conftest import Answer, Api
 
@@ -59,21 +61,35 @@ DELETE v1/memories/<str:memory_id>/records/<str:record_id>      200  200  403  2
 GET    v1/memories/<str:memory_id>/records/<str:record_id>/history
                                                                 200  200  200  200  404  404  401
 GET    v1/memories/<str:memory_id>/records/<str:record_id>/content/<str:index>
-                                                                422  422  422  422  404  404  401
+                                                                404  404  404  404  404  404  401
 POST   v1/memories/<str:memory_id>/records/<str:record_id>/operations/<str:name>
-                                                                422  422  422  422  404  404  401
+                                                                404  404  404  404  404  404  401
+POST   v1/files                                                 400  400  400  400  400  400  401  no file
 POST   v1/memories/<str:memory_id>/recall                       200  200  200  200  404  404  401  {"query": "words"}
 POST   v1/memories/<str:memory_id>/recall                       422  422  422  422  404  404  401  {}
 POST   v1/memories/<str:memory_id>/observe                      422  422  403  422  404  404  401
-GET    v1/memories/<str:memory_id>/jobs/<str:job_id>            422  422  422  422  404  404  401
+GET    v1/memories/<str:memory_id>/jobs/<str:job_id>            404  404  404  404  404  404  401
 POST   v1/memories/<str:memory_id>/graph                        422  422  422  422  404  404  401
-POST   v1/memories/<str:memory_id>/erase                        422  403  403  403  404  404  401
+POST   v1/memories/<str:memory_id>/erase                        200  403  403  403  404  404  401  {"record_ids": ["{record_id}"]}
+POST   v1/memories/<str:memory_id>/erase                        404  403  403  403  404  404  401  {"record_ids": ["{other_id}"]}
+POST   v1/memories/<str:memory_id>/erase                        422  403  403  403  404  404  401  {}
 GET    v1/memories/<str:memory_id>/queries                      422  422  422  422  404  404  401
 PUT    v1/memories/<str:memory_id>/queries/<str:name>           422  422  403  422  404  404  401
 POST   v1/memories/<str:memory_id>/queries/<str:name>           422  422  422  422  404  404  401
 POST   v1/memories/<str:memory_id>/query                        422  422  422  422  404  404  401
-GET    v1/memories/<str:memory_id>/snapshots                    422  422  422  422  404  404  401
-POST   v1/memories/<str:memory_id>/snapshots                    422  422  403  422  404  404  401
+GET    v1/memories/<str:memory_id>/snapshots                    200  200  200  200  404  404  401
+POST   v1/memories/<str:memory_id>/snapshots                    200  200  403  200  404  404  401  {"name": "Now"}
+POST   v1/memories/<str:memory_id>/snapshots                    422  422  403  422  404  404  401  {}
+GET    v1/x-holds?memory={memory_id}                            200  403  403  403  404  404  401
+POST   v1/x-holds                                               200  403  403  403  404  404  401  {"memory_id": "{memory_id}", "reason": "Asked."}
+POST   v1/x-holds                                               404  403  403  403  404  404  401  {"memory_id": "{memory_id}", "reason": "Asked.", "record_id": "{other_id}"}
+POST   v1/x-holds                                               422  403  403  403  404  404  401  {"memory_id": "{memory_id}"}
+DELETE v1/x-holds/<str:hold_id>                                 200  403  403  403  404  404  401
+GET    v1/x-access/who?memory={memory_id}                       200  403  403  403  404  404  401
+GET    v1/x-access/what?principal={principal}                   200  200  200  200  200  404  401
+GET    v1/x-access/why?memory={memory_id}&principal={principal}&privilege=read
+                                                                200  403  403  403  404  404  401
+GET    v1/x-access/why?memory={memory_id}                       422  403  403  403  404  404  401
 GET    v1/memories/<str:memory_id>/consolidations               422  422  422  422  404  404  401
 POST   v1/memories/<str:memory_id>/consolidations               422  422  403  422  404  404  401
 GET    v1/memories/<str:memory_id>/consolidations/<str:run_id>  422  422  422  422  404  404  401
@@ -95,6 +111,8 @@ GET    console/                                             302  302  302  302  
 GET    console/styleguide                                   200  200  200  200  200  302
 GET    {ORG}/memories                                       200  200  200  200  404  302
 GET    {ORG}/memories?below={{memory_id}}                   200  200  200  404  404  302
+GET    {ORG}/memories/find?q=shared                         200  200  200  200  404  302
+GET    {ORG}/memories/without-anybody                       200  403  403  403  404  302
 GET    {ORG}/memories/new                                   200  200  200  200  404  302
 POST   {ORG}/memories/new                                   302  302  302  302  404  302  name=New
 POST   {ORG}/memories/new                                   422  422  422  422  404  302  name=
@@ -105,6 +123,24 @@ POST   {ONE}/new                                            422  422  403  404  
 GET    {ONE}/access                                         200  403  403  404  404  302
 POST   {ONE}/access/give                                    302  403  403  404  404  302  principal={{principal}}&privileges=write
 POST   {ONE}/access/give                                    422  403  403  404  404  302  principal=nobody
+GET    {ONE}/access/<str:grant_id>/change                   200  403  403  404  404  302
+GET    {ONE}/access/<str:grant_id>/change?privileges=write  200  403  403  404  404  302
+POST   {ONE}/access/<str:grant_id>/change                   422  403  403  404  404  302  privileges=write&expected=other
+GET    {ONE}/who                                            200  403  403  404  404  302
+GET    {ONE}/who?at=2020-01-01T00:00:00Z                    200  403  403  404  404  302
+GET    {ONE}/who?at=9020-01-01T00:00:00Z                    422  403  403  404  404  302
+GET    {ONE}/why                                            200  403  403  404  404  302
+GET    {ONE}/why?principal={{principal}}&privilege=read     200  403  403  404  404  302
+GET    {ONE}/why?principal=member:x&privilege=read          422  403  403  404  404  302
+GET    {ONE}/audit                                          200  403  403  404  404  302
+GET    {ONE}/audit?since=yesterday                          422  403  403  404  404  302
+GET    {ONE}/audit?format=csv                               200  403  403  404  404  302
+GET    {ONE}/move                                           200  403  403  404  404  302
+GET    {ONE}/move?to={{other_id}}                           200  403  403  404  404  302
+GET    {ONE}/move?to={{unseen_id}}                          422  403  403  404  404  302
+POST   {ONE}/move                                           422  403  403  404  404  302  to={{other_id}}&expected=other
+GET    {ONE}/take-over                                      404  403  403  403  404  302
+POST   {ONE}/take-over                                      404  403  403  403  404  302
 GET    {ONE}/access/<str:grant_id>/take-back                200  403  403  404  404  302
 POST   {ONE}/access/<str:grant_id>/take-back                422  403  403  404  404  302  expected=other
 GET    {ONE}/restrict                                       200  403  403  404  404  302
@@ -113,18 +149,36 @@ GET    {ONE}/settings                                       200  200  403  404  
 POST   {ONE}/settings                                       302  302  403  404  404  302  name=Other
 POST   {ONE}/settings                                       422  422  403  404  404  302  name=
 GET    {ONE}/delete                                         200  403  403  404  404  302
-POST   {ONE}/delete                                         302  403  403  404  404  302  confirm=Shared
-POST   {ONE}/delete                                         422  403  403  404  404  302  confirm=Other
+POST   {ONE}/delete                                         422  403  403  404  404  302  confirm=Shared&expected=other
 GET    {ONE}/records/<str:record_id>                        200  200  200  404  404  302
 GET    {ONE}/records/<str:record_id>/forget                 200  200  403  404  404  302
 POST   {ONE}/records/<str:record_id>/forget                 302  302  403  404  404  302
+GET    {ORG}/audit                                          200  403  403  403  404  302
+GET    {ORG}/audit?format=jsonl                             200  403  403  403  404  302
+GET    {ORG}/as/<str:member_id>                             200  200  200  200  404  302
+GET    {ORG}/as/<str:member_id>?below={{memory_id}}         200  404  404  404  404  302
+GET    {ORG}/as/<str:member_id>/memories/<str:memory_id>    200  404  404  404  404  302
+GET    {ORG}/as/<str:member_id>/memories/<str:memory_id>?q=words
+                                                            200  404  404  404  404  302
+GET    {ORG}/join/<str:token>                               200  200  200  200  200  200
+POST   {ORG}/join/<str:token>                               422  422  422  422  302  422
 GET    {ORG}/people                                         200  200  200  200  404  302
 POST   {ORG}/people/add                                     302  403  403  403  404  302  name=New&type=agent
 POST   {ORG}/people/add                                     422  403  403  403  404  302  name=
 GET    {ORG}/people/<str:member_id>                         200  200  200  200  404  302
 POST   {ORG}/people/<str:member_id>                         200  403  200  403  404  302  name=Laptop
 POST   {ORG}/people/<str:member_id>                         422  403  422  403  404  302  name=
-POST   {ORG}/people/<str:member_id>/deactivate              302  403  403  403  404  302
+GET    {ORG}/people/invite                                  200  403  403  403  404  302
+POST   {ORG}/people/invite                                  200  403  403  403  404  302  name=Nina
+POST   {ORG}/people/invite                                  422  403  403  403  404  302  name=
+POST   {ORG}/people/invite/<str:invitation_id>/withdraw     302  403  403  403  404  302
+GET    {ORG}/people/<str:member_id>/reach                   200  200  200  200  404  302
+GET    {ORG}/people/<str:member_id>/reach?show=all          200  200  200  200  404  302
+GET    {ORG}/people/<str:member_id>/hand-over               200  403  403  403  404  302
+POST   {ORG}/people/<str:member_id>/hand-over               302  403  403  403  404  302  to={{heir_id}}
+POST   {ORG}/people/<str:member_id>/hand-over               422  403  403  403  404  302  to=nobody
+GET    {ORG}/people/<str:member_id>/deactivate              200  403  403  403  404  302
+POST   {ORG}/people/<str:member_id>/deactivate              422  403  403  403  404  302  expected=other
 POST   {ORG}/people/<str:member_id>/reactivate              302  403  403  403  404  302
 POST   {ORG}/people/<str:member_id>/keys/<str:key_id>/revoke
                                                             302  403  302  403  404  302
@@ -133,7 +187,9 @@ POST   {ORG}/groups/add                                     422  403  403  403  
 GET    {ORG}/groups/<str:group_id>                          200  200  200  200  404  302
 POST   {ORG}/groups/<str:group_id>                          302  403  403  403  404  302  member={{member_id}}
 POST   {ORG}/groups/<str:group_id>                          422  403  403  403  404  302  member=
-POST   {ORG}/groups/<str:group_id>/remove/<str:member_id>   302  403  403  403  404  302
+GET    {ORG}/groups/<str:group_id>/reach                    200  200  200  200  404  302
+GET    {ORG}/groups/<str:group_id>/remove/<str:member_id>   200  403  403  403  404  302
+POST   {ORG}/groups/<str:group_id>/remove/<str:member_id>   422  403  403  403  404  302  expected=other
 """  # noqa: E501 - one row, one line
 
 # Everything else: what a load balancer asks, the way in, and what no route of the protocol matches.
@@ -253,18 +309,26 @@ def to_sign_in(answer: Answer) -> bool:
 def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: Group) -> dict[str, str]:
     """What the tables name, by name."""
     record = factories.record(alice, shared, "Words to be found.")
+    invitation = invite(alice.organisation, name="Nina")
     factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
+    held = factories.memory(alice)
+    for holder in (team, carol):
+        factories.grant(alice, held, holder, "read", "write", "create")
     return {
+        "hold_id": place_hold(look(factories.caller(alice), held.id), "Asked.").id,
         "organisation": alice.organisation.slug,
         "memory_id": shared.id,
         "record_id": record.id,
-        "grant_id": Grant.objects.get(principal=carol.principal).id,
+        "grant_id": Grant.objects.get(principal=carol.principal, memory=shared).id,
         "other_id": factories.memory(alice).id,
         "unseen_id": factories.memory(stranger).id,
         "principal": stranger.principal,
         "member_id": carol.id,
         "key_id": issue_key(carol).credential.id,
         "group_id": team.id,
+        "heir_id": stranger.id,
+        "token": invitation.token,
+        "invitation_id": invitation.invitation.id,
         **dict.fromkeys(("index", "name", "job_id", "run_id"), "0"),
     }
 
@@ -307,7 +371,8 @@ def console(
         client = clients[who]
         response = client.generic(method, path, body, content_type="application/x-www-form-urlencoded")
         client.cookies.pop("messages", None)
-        return Answer(response.status_code, CSRF_TOKEN.sub(b"", response.content), dict(response.headers))
+        raw = b"".join(response.streaming_content) if response.streaming else response.content
+        return Answer(response.status_code, CSRF_TOKEN.sub(b"", raw), dict(response.headers))
 
     return Sweep(request, names)
 
@@ -316,7 +381,7 @@ def test_every_route_of_the_protocol_has_a_row() -> None:
     asked = {(row.method, row.route) for row in ROWS}
     served = {(method, route) for route, taken in protocol_routes().items() for method in taken}
     assert asked == served
-    assert len(served) == 37
+    assert len(served) == 44
 
 
 def test_every_method_of_a_route_without_one_is_refused_to_all_who_are_known(sweep: Sweep) -> None:
@@ -350,7 +415,7 @@ def test_an_unseen_memory_is_a_made_up_one_to_the_byte(sweep: Sweep) -> None:
                 unseen = sweep.send(row, who)
                 assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), f"{row} as {who}"
                 compared += 1
-    assert compared == 90
+    assert compared == 112
 
 
 @pytest.mark.parametrize("made_up", ["hmem_", "1", "nobody's", "%00", "%ff", "hmem_" + "0" * 32, "H" * 2000])
@@ -406,7 +471,7 @@ def pages() -> set[str]:
 
 def test_every_page_has_a_row() -> None:
     assert {row.route for row in CONSOLE_ROWS} == pages()
-    assert len(pages()) == 23
+    assert len(pages()) == 40
 
 
 def test_every_page_answers_each_of_the_cast_as_the_table_says(console: Sweep) -> None:
@@ -429,7 +494,7 @@ def test_the_page_of_an_unseen_memory_is_that_of_a_made_up_one_to_the_byte(conso
             unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", memory_id=mint("hmem_"))
             assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
             compared += 1
-    assert compared == 21
+    assert compared == 39
 
 
 def test_the_pages_of_another_organisation_are_those_of_a_made_up_one_to_the_byte(console: Sweep) -> None:

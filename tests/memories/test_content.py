@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +18,8 @@ from memories.content import (
     MAX_TITLE,
     Changes,
     Draft,
+    FileFacts,
+    complete,
     read_changes,
     read_draft,
 )
@@ -116,10 +119,45 @@ def test_a_malformed_field_is_refused_by_its_name(body: dict[str, Any], param: s
     assert refused.value.param == param
 
 
-def test_a_file_is_refused_as_unsupported() -> None:
-    with pytest.raises(MemoryUnsupported) as refused:
-        read_draft({"content": [{"type": "file", "file": {"id": "file_1"}}]})
-    assert refused.value.param == "content.0.file"
+class Shelf:
+    """A shelf with one picture on it, in a memory that keeps some media."""
+
+    def __init__(self, *media: str) -> None:
+        self.media = media or ("*/*",)
+
+    def find(self, file_ids: Collection[str]) -> Mapping[str, FileFacts]:
+        return {one: FileFacts("dot.png", "image/png", 24) for one in file_ids if one == "file_1"}
+
+
+def test_a_file_part_is_completed_and_nothing_said_about_it_is_kept() -> None:
+    file = {"id": "file_1", "name": "x", "media_type": "text/html", "bytes": 0, "version": 9}
+    draft = read_draft({"content": [PART, {"type": "file", "file": file, "text": "a dot"}]})
+    assert complete(draft, Shelf()).content == (
+        PART,
+        {
+            "type": "file",
+            "file": {"id": "file_1", "name": "dot.png", "media_type": "image/png", "bytes": 24},
+            "text": "a dot",
+            "text_source": "stated",
+        },
+    )
+
+
+def test_a_file_that_may_not_be_named_is_refused_before_one_that_is_not_kept() -> None:
+    parts = [{"type": "file", "file": {"id": one}} for one in ("file_1", "file_2")]
+    with pytest.raises(MemoryInvalid) as unknown:
+        complete(read_draft({"content": parts}), Shelf("text/*"))
+    assert unknown.value.param == "content.1.file.id"
+    with pytest.raises(MemoryUnsupported) as unsupported:
+        complete(read_draft({"content": parts[:1]}), Shelf("text/*"))
+    assert unsupported.value.param == "content.0.file"
+
+
+def test_a_projection_chooses_the_words() -> None:
+    draft = read_draft({"title": "Title", "content": "Content", "attributes": {"a": "A", "b": {"c": [1, "C", True]}}})
+    assert draft.text == "Title\nContent\nA"
+    assert replace(draft, projection=("attributes.b.c", "title")).text == "1\nC\nTitle"
+    assert replace(draft, projection=("attributes.a.b", "attributes.x")).text == ""
 
 
 def test_a_string_is_one_text_part_of_a_fact() -> None:

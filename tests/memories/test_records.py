@@ -39,7 +39,7 @@ def words(version: RecordVersion) -> str:
 
 
 def test_a_record_comes_back_as_it_was_stated(api: Api, bob: Member, shared: Memory) -> None:
-    body = {
+    body: dict[str, Any] = {
         "type": "note",
         "title": "On tea",
         "content": [{"type": "text", "text": "Green.", "role": "user"}, {"type": "x.leaf", "grams": 2.5}],
@@ -268,7 +268,13 @@ def test_an_instant_at_either_end_of_time_is_an_instant(api: Api, alice: Member,
 def test_a_refused_revision_leaves_the_record_as_it_was(api: Api, alice: Member, shared: Memory) -> None:
     record = factories.record(alice, shared, "kept", title="")
     before = api.get(path(shared, record.id), alice)
-    for body in ({"content": []}, {"title": "a\0"}, {"time": {"valid_to": "x"}}, {"references": [{}]}):
+    refused: list[dict[str, Any]] = [
+        {"content": []},
+        {"title": "a\0"},
+        {"time": {"valid_to": "x"}},
+        {"references": [{}]},
+    ]
+    for body in refused:
         assert api.call("PATCH", path(shared, record.id), body, as_=alice).status == 422
     assert api.get(path(shared, record.id), alice) == before
     assert len(api.get(path(shared, record.id, "/history"), alice)["data"]) == 1
