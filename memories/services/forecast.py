@@ -126,7 +126,9 @@ def holding(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
 def _names(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
     asked = [Reference(one, memory_id=place.memory.id) for one in dict.fromkeys(record_ids)][:MOST]
     there = provider_of(place).existing(asked)
-    names = {one.record_id: there[one.memory_id, one.record_id] for one in asked if (one.memory_id, one.record_id) in there}
+    names = {
+        one.record_id: there[one.memory_id, one.record_id] for one in asked if (one.memory_id, one.record_id) in there
+    }
     if not names:
         raise RecordNotFound()
     return names
