@@ -281,4 +281,4 @@ def test_an_answer_that_is_being_kept_while_its_record_is_erased_is_emptied(
     assert answers[1].status in {200, 404}
     assert not Version.objects.exists()
     assert not KeptAnswer.objects.exclude(body="").exists()
-    assert send(api, alice, address, {}, method="PATCH").status == 404
+    assert send(api, alice, address, {"title": "Once more"}, method="PATCH").status == 404
