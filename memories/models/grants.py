@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from django.contrib.postgres.aggregates import BitOr
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
-from django.db.models import Exists, F, OuterRef, Q, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, Func, OuterRef, Q, Value
 
 from members.ids import PublicIdField
 from members.models import annotated
@@ -39,7 +38,7 @@ class Grant(models.Model):
             models.UniqueConstraint(fields=["memory", "principal"], name="grant_once_per_principal"),
             models.CheckConstraint(condition=Q(privileges__gte=1, privileges__lte=15), name="grant_not_empty"),
         ]
-        indexes = [models.Index(fields=["organisation", "principal", "memory"], name="grant_of_principal")]
+        indexes = [models.Index(fields=["principal", "memory"], name="grant_of_principal")]
 
     def __str__(self) -> str:
         return f"{self.principal} on {self.memory_id}"
@@ -111,9 +110,26 @@ class ReachQuerySet(models.QuerySet["Reach"]):
             JOIN memories_reach above ON above.descendant_id = m.parent_id
             JOIN memories_reach below ON below.ancestor_id = m.id
             WHERE m.id = %s AND tie.ancestor_id = above.ancestor_id AND tie.descendant_id = below.descendant_id
+              AND tie.open <> (above.open AND NOT m.restricted AND below.open)
             """,
             memory,
         )
+
+    def held_below(
+        self, memory: Memory, principals: Collection[str], privilege: Privilege, depth: int | None, limit: int | None
+    ) -> list[str]:
+        """The ids of the memories under one that the principals hold by some grant with all of `privilege`, nearest
+        first; what it costs follows from how many there are. None is all levels, and all of them."""
+        key = Reach._meta.get_field("ancestor").get_db_prep_value(memory.pk, connection)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                SELECT memory_id FROM memories_held_below(%s, %s::text[], %s::smallint)
+                WHERE distance <= coalesce(%s, distance) ORDER BY distance, memory_id LIMIT %s
+                """,
+                [key, list(principals), int(privilege), depth, limit],
+            )
+            return [memory._meta.pk.to_python(found) for (found,) in cursor.fetchall()]
 
     def _run(self, statement: str, memory: Memory) -> None:
         key = Reach._meta.get_field("ancestor").get_db_prep_value(memory.pk, connection)
@@ -174,11 +190,5 @@ class Reachable(models.QuerySet[M]):
 
     def with_privileges(self, principals: Collection[str], field: str = "", alias: str = "held") -> Self:
         """Annotate the set of privileges that the principals hold, as a number (`access.Privilege`)."""
-        bits = (
-            Reach.objects.filter(holders(principals), descendant=OuterRef(field or self.memory_field))
-            .order_by()
-            .values("descendant")
-            .annotate(bits=BitOr(F("ancestor__holdings__privileges")))
-            .values("bits")
-        )
-        return annotated(self, **{alias: Coalesce(Subquery(bits), Value(0))})
+        asked = (F(field or self.memory_field), Value(list(principals), ArrayField(models.TextField())))
+        return annotated(self, **{alias: Func(*asked, function="memories_held", output_field=models.IntegerField())})

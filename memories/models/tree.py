@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower
 
 from members.ids import PublicIdField
-from members.models import annotated
+from members.models import Organisation, annotated
 from memories.access import Privilege
 
-from .grants import Grant, Reachable
+from .grants import Holding, Reachable
 
 MAX_DEPTH = 32
 
@@ -24,6 +25,24 @@ class MemoryQuerySet(Reachable["Memory"]):
     def of(self, organisation_id: str) -> MemoryQuerySet:
         """Those of one organisation: the first condition of every lookup."""
         return self.filter(organisation_id=organisation_id)
+
+    def seen(self, organisation_id: str, memory_id: str, principals: Collection[str]) -> Memory | None:
+        """A memory that the principals hold something on, with `held`, or None. Every request begins here."""
+        field = self.model._meta.pk
+        keys = (
+            field.get_db_prep_value(memory_id, connection),
+            Organisation._meta.pk.get_db_prep_value(organisation_id, connection),
+        )
+        found = self.raw(
+            """
+            SELECT * FROM (
+                SELECT *, memories_held(id, %s::text[]) AS held FROM memories_memory
+                WHERE id = %s AND organisation_id = %s AND deletion IS NULL
+            ) looked WHERE held > 0
+            """,
+            [list(principals), *keys],
+        )
+        return next(iter(found), None)
 
     def children_of(self, memory: Memory) -> MemoryQuerySet:
         """The direct children of a memory."""
@@ -53,15 +72,14 @@ class MemoryQuerySet(Reachable["Memory"]):
 
     def directly_held_by(self, principals: Collection[str]) -> MemoryQuerySet:
         """Those on which a principal was granted something right there, or which it made."""
-        granted = Grant.objects.filter(principal__in=list(principals)).values("memory_id")
-        return self.filter(Q(creator__in=list(principals)) | Q(pk__in=granted))
+        return self.filter(pk__in=Holding.objects.filter(principal__in=list(principals)).values("memory_id"))
 
     def entry_points(self, principals: Collection[str]) -> MemoryQuerySet:
         """Where the principals enter the tree: seen, with no parent or one they do not see (Memories §4.2).
 
         What reaches a memory from above reaches its parent too, so an entry point is always held directly.
         """
-        return self.directly_held_by(principals).filter(Q(parent=None) | ~self.held_q(principals, field="parent"))
+        return self.filter(pk__in=RawSQL("SELECT memories_entries(%s::text[])", [list(principals)]))
 
     def granted_to(self, principals: Collection[str]) -> MemoryQuerySet:
         """Readable entry points, and memories below them where the privileges differ from the parent's (§4.2)."""
@@ -117,7 +135,7 @@ class Memory(models.Model):
         ]
         indexes = [
             models.Index("parent", Lower("name"), "id", name="memory_children_by_name"),
-            models.Index(fields=["organisation", "creator"], name="memory_of_creator"),
+            models.Index(fields=["creator"], name="memory_of_creator"),
             models.Index(fields=["deletion"], condition=~Q(deletion=None), name="memory_deleted"),
         ]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from memories.models import Memory
 from memories.models.tree import MemoryQuerySet
@@ -41,7 +41,7 @@ class Recalled:
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     abstain: bool = False
-    searched: Mapping[str, str] = field(default_factory=dict)
+    searched: Collection[str] = ()
 
 
 def recall(memory: Memory, principals: Collection[str], ask: Ask, within: MemoryQuerySet | None = None) -> Recalled:
@@ -54,13 +54,12 @@ def recall(memory: Memory, principals: Collection[str], ask: Ask, within: Memory
     if not ask.question.query and not ask.question.text:
         return Recalled((), tuple(degraded), searched=covered.memories)
     provider = registry.get(memory.provider)
-    candidates = sorted(
-        provider.candidates(tuple(covered.memories), ask.question), key=lambda one: one.key, reverse=True
-    )
+    candidates = sorted(provider.candidates(covered.memories, ask.question), key=lambda one: one.key, reverse=True)
     ranked = fusion.fuse([(candidate, candidate.scores) for candidate in candidates])[: ask.question.limit]
     versions = provider.open([one.item.key for one in ranked], ask.question.view)
+    names = scope.names({version.memory_id for version in versions.values()})
     hits = tuple(
-        Hit(version, covered.memories[version.memory_id], one.score, why(one.item))
+        Hit(version, names[version.memory_id], one.score, why(one.item))
         for one in ranked
         if (version := versions.get(one.item.key))
     )

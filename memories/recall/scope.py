@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from memories.access import Privilege
-from memories.models import Memory
+from memories.models import Memory, Reach
 from memories.models.tree import MemoryQuerySet
 
 # How many memories one question covers; a wider one is capped, nearest first, and says so.
@@ -15,9 +15,9 @@ CAP = 10_000
 
 @dataclass(frozen=True)
 class Scope:
-    """The memories to search, as id to name, and whether there were more than one question may cover."""
+    """The ids of the memories to search, and whether there were more than one question may cover."""
 
-    memories: dict[str, str]
+    memories: tuple[str, ...]
     capped: bool
 
     @property
@@ -33,7 +33,14 @@ def readable(
 
     `within` leaves out all other memories below.
     """
-    below = Memory.objects.of(memory.organisation_id).below(memory).held_by(principals, Privilege.READ)
-    below = below if within is None else below.filter(pk__in=within.values("pk"))
-    rows = list(below.within(depth).nearest_first().values_list("id", "name")[:CAP])
-    return Scope({memory.id: memory.name, **dict(rows[: CAP - 1])}, capped=len(rows) == CAP)
+    limit = CAP if within is None else None
+    ids = Reach.objects.held_below(memory, principals, Privilege.READ, depth, limit)
+    if within is not None:
+        kept = set(within.filter(upward__ancestor=memory).values_list("pk", flat=True))
+        ids = [one for one in ids if one in kept][:CAP]
+    return Scope((memory.id, *ids[: CAP - 1]), capped=len(ids) == CAP)
+
+
+def names(memory_ids: Collection[str]) -> dict[str, str]:
+    """What these memories are called."""
+    return dict(Memory.objects.filter(pk__in=memory_ids).values_list("id", "name"))

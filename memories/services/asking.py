@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, SmallIntegerField, Subquery
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, Exists, F, OuterRef, Q, SmallIntegerField, Subquery, Window
 from django.db.models.functions import Lower
 
 from members.callers import Caller
@@ -206,8 +207,9 @@ def who(
         last = rest[limit - 1] if len(rest) > limit else None
         following = (last.name.lower(), last.principal) if last else None
         return Audience(chain.where, _rows(chain, rest[:limit], then.groups), len(people), following)
-    chain = _chain_now(place)
-    members = _reaching(place.caller.organisation_id, chain.nodes)
+    chain, organisation_id = _chain_now(place), place.caller.organisation_id
+    groups, everyone = _groups(chain, organisation_id)
+    members = _reaching(organisation_id, chain.nodes, everyone)
     members = members.filter(name__icontains=named) if named else members
     members = members.filter(type=type) if type else members
     page = members
@@ -215,11 +217,14 @@ def who(
         name, principal = after
         member_id = str(principal).removeprefix("member:")
         page = page.filter(Q(sort_name__gt=name) | Q(sort_name=name, id__gt=member_id))
-    found = list(page[: limit + 1])
-    organisation_id = place.caller.organisation_id
-    rows = _rows(chain, _people(organisation_id, found[:limit]), _group_names(chain, organisation_id))
+    else:
+        # The first page counts as it goes; finding them is most of the work.
+        page = page.annotate(total=Window(Count("*")))
+    found = list(_counted(page)[: limit + 1])
+    total = members.count() if after else found[0].total if found else 0
+    rows = _rows(chain, _people(everyone, found[:limit]), groups)
     more = found[limit - 1] if len(found) > limit else None
-    return Audience(chain.where, rows, members.count(), (more.sort_name, more.principal) if more else None)
+    return Audience(chain.where, rows, total, (more.sort_name, more.principal) if more else None)
 
 
 def _rows(chain: _Chain, people: Sequence[Person], groups: Mapping[str, str]) -> tuple[Reaching, ...]:
@@ -331,7 +336,7 @@ def why(place: Place, principal: str, privilege: Privilege, at: datetime | None 
         groups: Mapping[str, str] = then.groups
     else:
         chain, person = _chain_now(place), subject(organisation_id, principal)
-        groups = _group_names(chain, organisation_id)
+        groups, _ = _groups(chain, organisation_id)
     verdict: Verdict = judge(person.principals, chain.nodes, privilege, person.hindered)
     cause, sources = verdict.cause, verdict.sources
     if cause is Cause.NOT_IN_GROUP:
@@ -352,9 +357,10 @@ def subject(organisation_id: str, principal: str) -> Person:
         if group is not None:
             return Person(principal, group.name, GROUP, frozenset({principal}))
     if kind == "member":
-        member = Member.objects.of(organisation_id).filter(pk=identifier).select_related("user").first()
+        member = _counted(Member.objects.of(organisation_id).filter(pk=identifier)).first()
         if member is not None:
-            return _people(organisation_id, [member])[0]
+            everyone = Group.objects.filter(organisation_id=organisation_id, is_everyone=True)
+            return _people({f"group:{pk}" for pk in everyone.values_list("id", flat=True)}, [member])[0]
     raise _no_such_principal()
 
 
@@ -397,46 +403,45 @@ def _chain_then(place: Place, then: Past) -> _Chain:
     return _Chain(nodes, seen)
 
 
-def _reaching(organisation_id: str, upward: Sequence[Node]) -> Any:
+def _reaching(organisation_id: str, upward: Sequence[Node], everyone: Collection[str]) -> Any:
     # Every holding counts for something, so whoever one of them names reaches the memory.
     holders = {one.principal for node in within_cutoff(upward) for one in node.holdings}
+    members = Member.objects.of(organisation_id).active().by_name()
+    if not holders.isdisjoint(everyone):
+        return members
     groups = [one.removeprefix("group:") for one in holders if one.startswith("group:")]
     direct = [one.removeprefix("member:") for one in holders if one.startswith("member:")]
-    of_all = Group.objects.filter(organisation_id=organisation_id, is_everyone=True, pk__in=groups).exists()
-    members = Member.objects.of(organisation_id).active().select_related("user").by_name()
-    if of_all:
-        return members
     inside = Membership.objects.filter(organisation_id=organisation_id, group_id__in=groups).values("member_id")
     return members.filter(Q(pk__in=direct) | Q(pk__in=inside))
 
 
-def _people(organisation_id: str, members: Sequence[Member]) -> list[Person]:
-    """Members with what they count as and what keeps them from acting; three queries whatever their number."""
-    everyone = {
-        f"group:{pk}"
-        for pk in Group.objects.filter(organisation_id=organisation_id, is_everyone=True).values_list("id", flat=True)
-    }
-    groups: dict[str, set[str]] = {}
-    pairs = Membership.objects.filter(member__in=members).values_list("member_id", "group_id")
-    for member_id, group_id in pairs:
-        groups.setdefault(member_id, set()).add(f"group:{group_id}")
-    keyed = set(Credential.objects.live().filter(member__in=members).values_list("member_id", flat=True))
+def _counted(members: Any) -> Any:
+    """Members with the groups they are in and whether they have a key, in the one query that finds them."""
+    of = {"member": OuterRef("pk")}
+    in_groups = ArraySubquery(Membership.objects.filter(**of).values("group_id"))
+    return members.annotate(in_groups=in_groups, keyed=Exists(Credential.objects.live().filter(**of)))
+
+
+def _people(everyone: Collection[str], members: Sequence[Any]) -> list[Person]:
+    """Members with what they count as and what keeps them from acting."""
     return [
         Person(
             one.principal,
             one.name,
             one.type,
-            frozenset({one.principal, *everyone, *groups.get(one.id, ())}),
-            _hindered(one, keyed),
+            frozenset(
+                {one.principal, *everyone, *(f"group:{Group._meta.pk.to_python(group)}" for group in one.in_groups)}
+            ),
+            _hindered(one),
         )
         for one in members
     ]
 
 
-def _hindered(member: Member, keyed: Collection[str]) -> Cause | None:
+def _hindered(member: Any) -> Cause | None:
     if not member.is_active:
         return Cause.DEACTIVATED
-    return None if member.user_id is not None or member.id in keyed else Cause.NO_KEY
+    return None if member.user_id is not None or member.keyed else Cause.NO_KEY
 
 
 def _subject_then(then: Past, principal: str) -> Person:
@@ -448,15 +453,17 @@ def _subject_then(then: Past, principal: str) -> Person:
     raise _no_such_principal()
 
 
-def _group_names(chain: _Chain, organisation_id: str) -> Mapping[str, str]:
+def _groups(chain: _Chain, organisation_id: str) -> tuple[Mapping[str, str], Collection[str]]:
+    """The groups that hold something on the chain, by principal, and the one that everyone is in; one query."""
     ids = [
         one.principal.removeprefix("group:")
         for node in chain.nodes
         for one in node.holdings
         if one.principal.startswith("group:")
     ]
-    found = Group.objects.filter(organisation_id=organisation_id, pk__in=ids).values_list("id", "name")
-    return {f"group:{group_id}": name for group_id, name in found}
+    found = Group.objects.filter(Q(pk__in=ids) | Q(is_everyone=True), organisation_id=organisation_id)
+    rows = list(found.values_list("id", "name", "is_everyone"))
+    return {f"group:{pk}": name for pk, name, _ in rows}, {f"group:{pk}" for pk, _, is_everyone in rows if is_everyone}
 
 
 def _uses(principal: str, memory_ids: Sequence[str]) -> Mapping[str, tuple[datetime | None, datetime | None]]:

@@ -10,9 +10,9 @@ from django.db.models import Q
 
 from memories.access import Privilege
 from memories.content import Reference
-from memories.models import File, Hold, Memory
+from memories.models import File, Hold, Memory, Version
 from memories.providers import registry
-from memories.providers.base import Holder, Provider, RecordVersion
+from memories.providers.base import Holder, Provider
 from uhp_site.http.errors import RecordNotFound
 
 from . import holds
@@ -100,27 +100,19 @@ def of_forgetting(place: Place, record_ids: Sequence[str]) -> Sequence[Fate]:
     """Which of these records can be forgotten. Raises MemoryForbidden, RecordNotFound when none is here."""
     place.require(Privilege.WRITE | Privilege.READ)
     names = _names(place, record_ids)
-    provider = provider_of(place)
-    heads: dict[str, RecordVersion | None] = {one: provider.get(place.memory.id, one) for one in names}
-    return [
-        Fate(one, title, "" if (head := heads[one]) and head.status == "active" else "It is forgotten already.")
-        for one, title in names.items()
-    ]
+    current = Version.objects.current().filter(memory_id=place.memory.id, record_id__in=names)
+    open_ids = set(current.values_list("record_id", flat=True))
+    return [Fate(one, title, "" if one in open_ids else "It is forgotten already.") for one, title in names.items()]
 
 
 def holding(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
     """Why each of these records has to be kept; those that need not be are left out."""
     standing = Hold.objects.of(place.caller.organisation_id).standing()
-    over = standing.over([place.memory.id]).select_related("memory").first()
+    over = standing.over([place.memory.id]).first()
     single = {hold.record_id: hold for hold in standing.filter(record_id__in=record_ids)}
-    found = {}
-    for one in record_ids:
-        if hold := single.get(one):
-            found[one] = f"On hold: {hold.reason}"
-        elif over:
-            shown = holds.refusal(place.caller, [over])
-            found[one] = shown.message if over.memory_id == place.memory.id else f"The branch is kept. {shown.message}"
-    return found
+    branch = holds.refusal(place.caller, [over]).message if over else ""
+    found = {one: f"On hold: {hold.reason}" if (hold := single.get(one)) else branch for one in record_ids}
+    return {one: why for one, why in found.items() if why}
 
 
 def _names(place: Place, record_ids: Sequence[str]) -> dict[str, str]:

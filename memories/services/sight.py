@@ -34,7 +34,7 @@ class Place:
 
 def look(caller: Caller, memory_id: str) -> Place:
     """The memory, and what the caller holds on it. Raises MemoryNotFound, alike for unseen and unknown; one query."""
-    memory = Memory.objects.of(caller.organisation_id).filter(pk=memory_id).with_privileges(caller.principals).first()
-    if memory is None or not memory.held:
+    memory = Memory.objects.seen(caller.organisation_id, memory_id, caller.principals)
+    if memory is None:
         raise MemoryNotFound()
     return Place(caller, memory, Privilege(memory.held))

@@ -46,6 +46,14 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Seen(Place):
+    """A memory as the member holds it, looked at by somebody else: that is no use that the member made of it."""
+
+    def used(self, *, wrote: bool = False) -> None:
+        """Note nothing."""
+
+
+@dataclass(frozen=True)
 class Eyes:
     """A viewer, and the member whose eyes they look with."""
 
@@ -85,7 +93,7 @@ def look(eyes: Eyes, memory_id: str) -> Place:
     found = eyes.shown.filter(pk=memory_id).with_privileges(eyes.member.principals).first()
     if found is None:
         raise MemoryNotFound()
-    return Place(eyes.member, found, Privilege(found.held))
+    return Seen(eyes.member, found, Privilege(found.held))
 
 
 def level(eyes: Eyes, parent: Memory | None, limit: int, after: tuple[Any, ...] | None = None) -> Level:
