@@ -95,7 +95,7 @@ def join(request: HttpRequest, organisation: str, token: str) -> HttpResponse:
         if invitation.organisation.slug != organisation:
             raise services.Refused("This invitation is not valid any more. Ask for a new one.")
     except services.Refused as refusal:
-        return _no_referrer(pages.answer(request, "members/join.html", {"refused": str(refusal)}, status=404))
+        return pages.answer(request, "members/join.html", {"refused": str(refusal)}, status=404)
     user = request.user if isinstance(request.user, User) else None
     form = JoinForm(
         request.POST if request.method == "POST" and not user else None, initial={"email": invitation.email}
@@ -127,12 +127,4 @@ def join(request: HttpRequest, organisation: str, token: str) -> HttpResponse:
         "error": error if user or not form.errors else "",
         "sign_in_url": f"{reverse('account_login')}?{urlencode({'next': request.path})}",
     }
-    return _no_referrer(
-        pages.answer(request, "members/join.html", context, status=422 if error or form.errors else 200)
-    )
-
-
-def _no_referrer(response: HttpResponse) -> HttpResponse:
-    # The address is the secret.
-    response.headers["Referrer-Policy"] = "no-referrer"
-    return response
+    return pages.answer(request, "members/join.html", context, status=422 if error or form.errors else 200)

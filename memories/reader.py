@@ -142,10 +142,6 @@ class Reader:
             capped=len(children) > NEIGHBOURS,
         )
 
-    def below_count(self, memory: Memory) -> int:
-        """How many memories below one the caller sees."""
-        return int(self.tree.below(memory).held_by(self.principals).count())
-
     def grants(self, memory: Memory) -> list[tuple[int, Grant]]:
         """Grants on a memory and those it inherits, by levels up; none on memories the caller cannot see (A-11)."""
         reaching = Reach.objects.filter(descendant=memory, open=True).values_list("ancestor_id", "distance")

@@ -1,30 +1,32 @@
-"""Who has access to a memory: give, take back, close and open the branch, each with its consequences shown first."""
+"""Who has access to a memory: give, change, take back, close and open, each with its consequences shown first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRedirect
 
-from members.shell import ConsoleRequest, member_page, shell
+from members.shell import ConsoleRequest, Link, member_page, shell
 from memories.access import Privilege
+from memories.models import Grant
 from memories.reader import Reader
 from memories.services import grants, impact
 from memories.services import tree as verbs
 from memories.services.sight import Place, look
 from uhp_site.http import pages
+from uhp_site.http.fields import Fields
 
-from .forms import GiveForm
+from .forms import ChangeForm, GiveForm
 from .memory import memory_context
 from .nodes import Crumb, address, breadcrumb
 from .principals import choices, named
-
-CHANGED = "Something changed since this was shown. Look again at what will happen, then decide."
+from .questions import Question, led
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class AccessRow:
     privileges: list[str]
     inherited_from: Crumb | None
     creator: bool
+    change_url: str | None
     revoke_url: str | None
     inherited_hidden: bool = False
 
@@ -54,17 +57,32 @@ def access_page(request: ConsoleRequest, place: Place, form: GiveForm | None = N
     """The page with its form as it stands; in an answer to a form, only the part that changed."""
     rows, hidden = access_rows(request, place)
     memory_id = place.memory.id
+    offered = choices(request.organisation.id, searched(request))
     context = {
         **memory_context(request, place, "access"),
+        "access_tabs": access_tabs(request, memory_id, "access"),
         "access": rows,
         "access_hidden": hidden,
-        "give_form": form or GiveForm(principals=choices(request.organisation.id)),
+        "offered": offered,
+        "find_url": address(request, "access", memory_id),
+        "give_form": form or GiveForm(principals=offered.groups),
         "give_url": address(request, "grant-give", memory_id),
         "restrict_url": address(request, "restrict", memory_id),
         "may_manage": True,
     }
     status = 422 if form and form.errors else 200
     return pages.answer(request, "memories/memory.html", context, fragment="access", status=status)
+
+
+def access_tabs(request: ConsoleRequest, memory_id: str, current: str) -> Sequence[Link]:
+    """The three questions about the access to a memory."""
+    listed = [("What is given", "access"), ("Who can reach this", "who"), ("Check access", "why")]
+    return [Link(label, address(request, page, memory_id), page == current) for label, page in listed]
+
+
+def searched(request: ConsoleRequest) -> str:
+    """The name that somebody is looked for by."""
+    return Fields(request.GET.dict()).text("find", longest=120) or ""
 
 
 def access_rows(request: ConsoleRequest, place: Place) -> tuple[list[AccessRow], bool]:
@@ -76,6 +94,7 @@ def access_rows(request: ConsoleRequest, place: Place) -> tuple[list[AccessRow],
         who = names[source.holding.principal]
         here = source.memory.id == place.memory.id
         grant_id = source.holding.grant_id
+        sits_here = here and grant_id
         rows.append(
             AccessRow(
                 principal=who.name,
@@ -86,7 +105,8 @@ def access_rows(request: ConsoleRequest, place: Place) -> tuple[list[AccessRow],
                 if here
                 else Crumb(source.memory.name, address(request, "access", source.memory.id)),
                 creator=not grant_id,
-                revoke_url=address(request, "grant-revoke", place.memory.id, grant_id) if here and grant_id else None,
+                change_url=address(request, "grant-change", place.memory.id, grant_id) if sits_here else None,
+                revoke_url=address(request, "grant-revoke", place.memory.id, grant_id) if sits_here else None,
             )
         )
     return rows, sources.hidden
@@ -95,17 +115,70 @@ def access_rows(request: ConsoleRequest, place: Place) -> tuple[list[AccessRow],
 @member_page
 @require_POST
 def grant_give(request: ConsoleRequest, memory_id: str) -> HttpResponse:
-    """Give a person, an agent or a group access, in place of what it was given here before."""
+    """Give a person, an agent or a group access. Where it takes some away that was given here, that is asked first."""
     place = look(request.caller, memory_id)
     place.require(Privilege.DELETE)
-    form = GiveForm(request.POST, principals=choices(request.organisation.id))
+    principal = request.POST.get("principal", "")
+    form = GiveForm(request.POST, principals=choices(request.organisation.id, keep=principal).groups)
     if not form.is_valid():
         return access_page(request, place, form)
     privileges = Privilege.from_words(form.cleaned_data["privileges"])
-    grant = grants.give(place, form.cleaned_data["principal"], privileges)
-    name = named(request.organisation.id, [grant.principal])[grant.principal].name
-    messages.success(request, f"{name} may now {', '.join(privileges.words)} here and below.")
+    before = Grant.objects.filter(memory=place.memory, principal=principal).first()
+    if before and before.held & ~privileges:
+        asked = urlencode({"privileges": privileges.words}, doseq=True)
+        return led(request, f"{address(request, 'grant-change', memory_id, before.id)}?{asked}")
+    grant = grants.give(place, principal, privileges)
+    messages.success(request, given(request, grant))
     return settled(request, place)
+
+
+def given(request: ConsoleRequest, grant: Grant) -> str:
+    """One sentence on what somebody may do now."""
+    name = named(request.organisation.id, [grant.principal])[grant.principal].name
+    return f"{name} may now {', '.join(grant.held.words)} here and below."
+
+
+@member_page
+@require_http_methods(["GET", "POST"])
+def grant_change(request: ConsoleRequest, memory_id: str, grant_id: str) -> HttpResponse:
+    """Choose what a grant permits, see what that does to whom, then change it."""
+    place = look(request.caller, memory_id)
+    grant = grants.on(place, grant_id)
+    who = named(request.organisation.id, [grant.principal])[grant.principal]
+    sent = request.POST if request.method == "POST" else request.GET
+    chosen = sent if sent.keys() & {"privileges", "chosen"} else None
+    # The form that gives access may be on the same page: a label must lead to the field of its own form.
+    form = ChangeForm(chosen, initial={"privileges": grant.held.words}, auto_id="change_%s")
+    if request.method == "GET" and not form.is_valid():
+        view = Reader(request.caller).memories([place.memory])[0]
+        context = {
+            **shell(request, "memories"),
+            **breadcrumb(request, view, last=True),
+            "who": who,
+            "form": form,
+            "action_url": request.path,
+            "cancel_url": address(request, "access", memory_id),
+        }
+        status = 422 if form.errors else 200
+        return pages.answer(request, "memories/change.html", context, fragment="confirm", status=status)
+    privileges = Privilege.from_words(form.cleaned_data["privileges"]) if form.is_valid() else grant.held
+    question = Question(impact.of_giving(place, grant.principal, privileges), place.memory.name)
+    error = question.error(request.POST) if request.method == "POST" else ""
+    if request.method == "POST" and not error and not question.has_last_step(request.POST):
+        messages.success(request, given(request, grants.give(place, grant.principal, privileges)))
+        return done(request, place, question.change.locks_out_self)
+    context = {
+        **asked(request, place, question, error),
+        "heading": "Change access",
+        "question": "Change the access of",
+        "subject": who.name,
+        "explained": f"In place of {', '.join(grant.held.words)}, the grant will permit {', '.join(privileges.words)}.",
+        "act": "Change the access",
+        "kind": "danger" if grant.held & ~privileges else "primary",
+        "lockout_text": "You look after this memory only through this. Afterwards you cannot change it back.",
+    }
+    context["hidden"] = [*context["hidden"], *(("privileges", word) for word in privileges.words)]
+    return pages.answer(request, "memories/question.html", context, fragment="confirm", status=422 if error else 200)
 
 
 @member_page
@@ -114,17 +187,14 @@ def grant_revoke(request: ConsoleRequest, memory_id: str, grant_id: str) -> Http
     """Take a grant back, once the person has seen who loses access by it."""
     place = look(request.caller, memory_id)
     grant = grants.on(place, grant_id)
-    change = impact.of_taking_back(place, grant_id)
-    error = ""
-    if request.method == "POST":
-        if request.POST.get("expected") == change.fingerprint and not unconfirmed(request, change):
-            grants.take_back(place, grant_id)
-            who = named(request.organisation.id, [grant.principal])[grant.principal]
-            messages.success(request, f"What {who.name} was given here was taken back. It has no effect any more.")
-            return done(request, place, change.locks_out_self)
-        error = CHANGED
+    question = Question(impact.of_taking_back(place, grant_id), place.memory.name)
     who = named(request.organisation.id, [grant.principal])[grant.principal]
-    context = {**confirmation(request, place, change), "who": who, "privileges": grant.held.words, "error": error}
+    error = question.error(request.POST) if request.method == "POST" else ""
+    if request.method == "POST" and not error and not question.has_last_step(request.POST):
+        grants.take_back(place, grant_id)
+        messages.success(request, f"What {who.name} was given here was taken back. It has no effect any more.")
+        return done(request, place, question.change.locks_out_self)
+    context = {**asked(request, place, question, error), "who": who, "privileges": grant.held.words}
     return pages.answer(request, "memories/revoke.html", context, fragment="confirm", status=422 if error else 200)
 
 
@@ -135,54 +205,39 @@ def restrict(request: ConsoleRequest, memory_id: str) -> HttpResponse:
     place = look(request.caller, memory_id)
     place.require(Privilege.DELETE)
     to_restricted = not place.memory.restricted
-    change = impact.of_restricting(place, to_restricted)
-    error = ""
-    if request.method == "POST":
-        if request.POST.get("expected") == change.fingerprint and not unconfirmed(request, change):
-            verbs.change(place, restricted=to_restricted)
-            messages.success(request, said(place.memory.name, to_restricted, change))
-            return done(request, place, change.locks_out_self)
-        error = CHANGED
-    context = {**confirmation(request, place, change), "to_restricted": to_restricted, "error": error}
+    question = Question(impact.of_restricting(place, to_restricted), place.memory.name)
+    error = question.error(request.POST) if request.method == "POST" else ""
+    if request.method == "POST" and not error and not question.has_last_step(request.POST):
+        verbs.change(place, restricted=to_restricted)
+        messages.success(request, said(place.memory.name, to_restricted, question.change))
+        return done(request, place, question.change.locks_out_self)
+    context = {**asked(request, place, question, error), "to_restricted": to_restricted}
     return pages.answer(request, "memories/restrict.html", context, fragment="confirm", status=422 if error else 200)
 
 
-def confirmation(request: ConsoleRequest, place: Place, change: impact.Impact) -> dict[str, Any]:
-    """What a question about access shows: who loses, gains, keeps, and whether the person locks themselves out."""
+def asked(request: ConsoleRequest, place: Place, question: Question, error: str) -> dict[str, Any]:
+    """What a question about the access to a memory shows, or its last step."""
     view = Reader(request.caller).memories([place.memory])[0]
     return {
         **shell(request, "memories"),
         **breadcrumb(request, view, last=True),
         "memory": place.memory,
-        "losing": change.losing,
-        "gaining": change.gaining,
-        "narrowing": change.narrowing,
-        "keeping": change.keeping,
-        "subtree_count": Reader(request.caller).below_count(place.memory),
-        "locks_out_self": change.locks_out_self,
-        "expected": change.fingerprint,
-        "action_url": request.path,
+        **question.context(request, error, last_step=request.method == "POST" and not error),
         "cancel_url": address(request, "access", place.memory.id),
     }
-
-
-def unconfirmed(request: ConsoleRequest, change: impact.Impact) -> bool:
-    """Whether the person would lock themselves out and has not said that they know."""
-    return change.locks_out_self and request.POST.get("confirm_lockout") != "yes"
 
 
 def said(name: str, closed: bool, change: impact.Impact) -> str:
     """One sentence on what happened."""
     party, verb = (change.losing, "lost access") if closed else (change.gaining, "gained access")
-    people = f"{party.people} {'person' if party.people == 1 else 'people'}"
-    agents = f"{party.agents} {'agent' if party.agents == 1 else 'agents'}"
-    return f"{name} is {'closed' if closed else 'open'}: {people} and {agents} {verb}."
+    counted = [(party.people, "person", "people"), (party.agents, "agent", "agents")]
+    who = " and ".join(f"{number} {one if number == 1 else many}" for number, one, many in counted if number)
+    return f"{name} is {'closed' if closed else 'open'}: {who or 'nobody'} {verb}."
 
 
 def done(request: ConsoleRequest, place: Place, locked_out: bool) -> HttpResponse:
     """Go on after a change of access: back to who has access, or to the tree when that is out of reach now."""
-    url = address(request, "tree") if locked_out else address(request, "access", place.memory.id)
-    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
+    return led(request, address(request, "tree") if locked_out else address(request, "access", place.memory.id))
 
 
 def settled(request: ConsoleRequest, place: Place) -> HttpResponse:

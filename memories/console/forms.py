@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from members.models import Member
 from uhp_site.http.text import flaw
 
 PRIVILEGES = [("read", "read"), ("write", "write"), ("create", "create"), ("delete", "delete")]
@@ -55,3 +56,35 @@ class GiveForm(forms.Form):
         field = self.fields["principal"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", "Choose a person, agent or group"), *principals]
+
+
+class ChangeForm(forms.Form):
+    """What a grant will permit."""
+
+    privileges = forms.MultipleChoiceField(label="May", choices=PRIVILEGES, widget=forms.CheckboxSelectMultiple)
+
+
+class CheckForm(forms.Form):
+    """Who is asked about, and what they might be permitted."""
+
+    principal = forms.ChoiceField(label="Who")
+    privilege = forms.ChoiceField(label="May", choices=PRIVILEGES, initial="read")
+
+    def __init__(self, *args: Any, principals: Sequence[Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["principal"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", "Choose a person, agent or group"), *principals]
+
+
+class HandOverForm(forms.Form):
+    """Who takes over what a leaving member made."""
+
+    to = forms.ModelChoiceField(queryset=Member.objects.none(), label="To whom")
+
+    def __init__(self, *args: Any, leaving: Member, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["to"]
+        assert isinstance(field, forms.ModelChoiceField)
+        others = Member.objects.of(leaving.organisation_id).active().exclude(pk=leaving.pk)
+        field.queryset = others.by_name()

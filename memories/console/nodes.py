@@ -33,6 +33,8 @@ class NodeView:
     privileges: list[str]
     children_url: str
     open_url: str
+    move_url: str = ""
+    takes_children: bool = False
     entry: bool = False
     changes: bool = False
     level: int = 0
@@ -87,6 +89,8 @@ def node(request: ConsoleRequest, view: MemoryView, above: Privilege) -> NodeVie
         privileges=view.privileges.words,
         children_url=f"{tree}?below={memory.id}",
         open_url=f"{tree}?open={memory.id}",
+        move_url=address(request, "memory-move", memory.id) if Privilege.DELETE in view.privileges else "",
+        takes_children=Privilege.CREATE in view.privileges,
         entry=above == Privilege.NONE,
         changes=view.privileges != above,
     )

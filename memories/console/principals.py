@@ -6,8 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from members.models import Group, Member
 from memories.providers.base import Writer
+
+# How many of a kind a select offers before one has to look for a name.
+CHOICES = 50
 
 
 @dataclass(frozen=True)
@@ -40,14 +45,49 @@ def writers(organisation_id: str, all_writers: Iterable[Writer]) -> Mapping[Writ
     return {one: names.get(f"{one.kind}:{one.id}") or Named(one.id, one.kind) for one in listed}
 
 
-def choices(organisation_id: str) -> Sequence[Any]:
-    """Everyone a grant can name, grouped for a select; `everyone` says that it holds agents too."""
+@dataclass(frozen=True)
+class Choices:
+    """Some of those whom a grant can name, grouped for a select; `more` says that there are others to look for."""
+
+    groups: Sequence[Any]
+    more: bool
+    find: str = ""
+
+    @property
+    def searchable(self) -> bool:
+        """Whether it is worth looking for somebody by name."""
+        return self.more or bool(self.find)
+
+
+def choices(organisation_id: str, find: str = "", keep: str = "") -> Choices:
+    """Those whom a grant can name, of the first of each kind in whose name `find` occurs; `keep` is among them.
+
+    Four queries; `everyone` says that it holds agents too.
+    """
+    called = Q(name__icontains=find) if find else Q()
+    members = Member.objects.of(organisation_id).active().by_name()
     groups = Group.objects.filter(organisation_id=organisation_id).order_by("-is_everyone", "name")
-    members = list(Member.objects.of(organisation_id).active().by_name())
-    people = [(one.principal, one.name) for one in members if one.type == Member.Type.HUMAN]
-    agents = [(one.principal, one.name) for one in members if one.type == Member.Type.AGENT]
-    listed = [(one.principal, f"{one.name} (people and agents)" if one.is_everyone else one.name) for one in groups]
-    return [("People", people), ("Agents", agents), ("Groups", listed)]
+    people = list(members.filter(called, type=Member.Type.HUMAN)[: CHOICES + 1])
+    agents = list(members.filter(called, type=Member.Type.AGENT)[: CHOICES + 1])
+    of_groups = list(groups.filter(called)[: CHOICES + 1])
+    more = any(len(some) > CHOICES for some in (people, agents, of_groups))
+    kind, _, identifier = keep.partition(":")
+    # Who was asked about stays among them, also when deactivated.
+    every = Member.objects.of(organisation_id)
+    kept: Any = {"member": every, "group": groups}.get(kind, every.none()).filter(pk=identifier)
+    for one in kept:
+        some: list[Any] = of_groups if kind == "group" else agents if one.type == Member.Type.AGENT else people
+        some[:] = [one, *(other for other in some if other.pk != one.pk)]
+    called_groups = [
+        (one.principal, f"{one.name} (people and agents)" if one.is_everyone else one.name) for one in of_groups
+    ]
+    listed = [
+        ("People", [(one.principal, one.name) for one in people[:CHOICES]]),
+        ("Agents", [(one.principal, one.name) for one in agents[:CHOICES]]),
+        ("Groups", called_groups[:CHOICES]),
+    ]
+    more = any(len(some) > CHOICES for some in (people, agents, groups))
+    return Choices([(label, some) for label, some in listed if some], more, find)
 
 
 def _unknown(principal: str) -> Named:

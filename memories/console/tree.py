@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -19,7 +21,7 @@ from uhp_site.http.errors import MemoryInvalid
 from uhp_site.http.fields import Fields
 
 from .forms import MemoryForm
-from .nodes import address, breadcrumb, level, node, opened
+from .nodes import NodeView, address, breadcrumb, level, node, opened
 
 
 @member_page
@@ -31,7 +33,8 @@ def tree(request: ConsoleRequest) -> HttpResponse:
     place = look(request.caller, below) if below else None
     cursor = pagination.read_cursor(query, (int, str, str))
     nodes, next_url = level(request, place.memory if place else None, cursor)
-    if (open_id := query.text("open", longest=200)) and not place:
+    open_id = query.text("open", longest=200) or only_entry(nodes, next_url)
+    if open_id and not place and not cursor:
         opened(request, nodes, open_id)
     parent = node(request, Reader(request.caller).memories([place.memory])[0], Privilege.NONE) if place else None
     context = {
@@ -41,8 +44,15 @@ def tree(request: ConsoleRequest) -> HttpResponse:
         "parent": parent,
         "can_create_root": may_plant(request),
         "create_url": address(request, "memory-new"),
+        "find_url": address(request, "find"),
+        "ownerless_url": address(request, "ownerless") if request.caller.member.is_owner else None,
     }
     return pages.answer(request, "memories/tree.html", context, fragment="nodes")
+
+
+def only_entry(nodes: Sequence[NodeView], next_url: str | None) -> str | None:
+    """The one entry point of a person who has no other: it is shown open, as there is nothing else to look at."""
+    return nodes[0].id if len(nodes) == 1 and next_url is None else None
 
 
 def may_plant(request: ConsoleRequest) -> bool:

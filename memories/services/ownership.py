@@ -86,6 +86,9 @@ def hand_over(owner: Caller, leaving: Member, to: Member) -> int:
     _require_owner(owner)
     if leaving.organisation_id != owner.organisation_id or to.organisation_id != owner.organisation_id:
         raise MemoryNotFound("There is no such member.")
+    if to.id == owner.member.id and leaving.is_active:
+        # What an owner may take over for themself is only what nobody else can look after.
+        raise MemoryInvalid("Deactivate the member first, or hand over to somebody else.", param="to")
     if leaving.id == to.id or not to.is_active:
         raise MemoryInvalid("Hand over to another member who is active.", param="to")
     lock_tree(owner.organisation_id)
