@@ -5,12 +5,23 @@ from __future__ import annotations
 from django.urls import path
 
 from .access import Privilege
-from .api import recall, records, tree
+from .api import access, files, holds, recall, records, runs, tree, types
 from .api.base import unsupported
 from .console import access as console_access
+from .console import audit as console_audit
+from .console import erasing as console_erasing
+from .console import find as console_find
+from .console import holding as console_holding
 from .console import memory as console_memory
+from .console import move as console_move
+from .console import organisation as console_organisation
+from .console import past as console_past
+from .console import reach as console_reach
 from .console import records as console_records
 from .console import tree as console_tree
+from .console import versions as console_versions
+from .console import viewas as console_viewas
+from .console import who as console_who
 
 READ, WRITE, DELETE = Privilege.READ, Privilege.WRITE, Privilege.DELETE
 
@@ -18,27 +29,33 @@ ONE = "memories/<str:memory_id>"
 RECORD = f"{ONE}/records/<str:record_id>"
 
 api = [
+    path("files", files.Files.as_view()),
+    path("x-access/who", access.Who.as_view()),
+    path("x-access/what", access.What.as_view()),
+    path("x-access/why", access.Why.as_view()),
     path("memories", tree.Memories.as_view()),
     path("memories/providers", tree.Providers.as_view()),
-    path("memories/types", tree.Types.as_view()),
+    path("memories/types", types.Types.as_view()),
     path(ONE, tree.MemoryDetail.as_view()),
     path(f"{ONE}/grants", tree.Grants.as_view()),
     path(f"{ONE}/grants/<str:grant_id>", tree.GrantDetail.as_view()),
     path(f"{ONE}/records", records.Records.as_view()),
     path(RECORD, records.RecordDetail.as_view()),
     path(f"{RECORD}/history", records.RecordHistory.as_view()),
+    path(f"{RECORD}/content/<str:index>", files.RecordContent.as_view()),
+    path(f"{RECORD}/operations/<str:name>", types.RecordOperation.as_view()),
     path(f"{ONE}/recall", recall.Recall.as_view()),
+    path(f"{ONE}/erase", runs.Erase.as_view()),
+    path(f"{ONE}/jobs/<str:job_id>", runs.JobDetail.as_view()),
+    path(f"{ONE}/snapshots", runs.Snapshots.as_view()),
+    path("x-holds", holds.Holds.as_view()),
+    path("x-holds/<str:hold_id>", holds.HoldDetail.as_view()),
     # Declared absent in the capability document, and refused here in its words.
-    path(f"{RECORD}/content/<str:index>", unsupported(get=READ).as_view()),
-    path(f"{RECORD}/operations/<str:name>", unsupported(post=READ).as_view()),
     path(f"{ONE}/observe", unsupported(post=WRITE).as_view()),
-    path(f"{ONE}/jobs/<str:job_id>", unsupported(get=READ).as_view()),
     path(f"{ONE}/graph", unsupported(post=READ).as_view()),
-    path(f"{ONE}/erase", unsupported(post=DELETE).as_view()),
     path(f"{ONE}/queries", unsupported(get=READ).as_view()),
     path(f"{ONE}/queries/<str:name>", unsupported(put=WRITE, post=READ).as_view()),
     path(f"{ONE}/query", unsupported(post=READ).as_view()),
-    path(f"{ONE}/snapshots", unsupported(get=READ, post=WRITE).as_view()),
     path(f"{ONE}/consolidations", unsupported(get=READ, post=WRITE).as_view()),
     path(f"{ONE}/consolidations/<str:run_id>", unsupported(get=READ).as_view()),
     path(f"{ONE}/consolidations/<str:run_id>/changes", unsupported(get=READ).as_view()),
@@ -48,18 +65,47 @@ api = [
 
 MEMORIES = "<slug:organisation>/memories"
 PAGE = f"{MEMORIES}/<str:memory_id>"
+MEMBER = "<slug:organisation>/people/<str:member_id>"
+GROUP = "<slug:organisation>/groups/<str:group_id>"
+VIEW_AS = "<slug:organisation>/as/<str:member_id>"
 
 pages = [
     path(MEMORIES, console_tree.tree, name="tree"),
     path(f"{MEMORIES}/new", console_tree.create, name="memory-new"),
+    path(f"{MEMORIES}/find", console_find.find, name="find"),
+    path(f"{MEMORIES}/without-anybody", console_organisation.ownerless, name="ownerless"),
     path(PAGE, console_memory.memory, name="memory"),
     path(f"{PAGE}/new", console_tree.create, name="memory-below"),
     path(f"{PAGE}/access", console_access.access, name="access"),
     path(f"{PAGE}/access/give", console_access.grant_give, name="grant-give"),
+    path(f"{PAGE}/access/<str:grant_id>/change", console_access.grant_change, name="grant-change"),
     path(f"{PAGE}/access/<str:grant_id>/take-back", console_access.grant_revoke, name="grant-revoke"),
+    path(f"{PAGE}/who", console_who.who, name="who"),
+    path(f"{PAGE}/why", console_who.why, name="why"),
+    path(f"{PAGE}/audit", console_audit.of_memory, name="audit-memory"),
     path(f"{PAGE}/restrict", console_access.restrict, name="restrict"),
+    path(f"{PAGE}/move", console_move.move, name="memory-move"),
+    path(f"{PAGE}/take-over", console_organisation.take_over, name="take-over"),
     path(f"{PAGE}/settings", console_memory.settings, name="settings"),
     path(f"{PAGE}/delete", console_memory.delete, name="memory-delete"),
+    path(f"{PAGE}/snapshots", console_past.snapshots, name="snapshots"),
+    path(f"{PAGE}/holds", console_holding.holds, name="holds"),
+    path(f"{PAGE}/holds/<str:hold_id>/lift", console_holding.lift, name="hold-lift"),
+    path(f"{PAGE}/forget", console_erasing.forget, name="records-forget"),
+    path(f"{PAGE}/erase", console_erasing.erase, name="records-erase"),
+    path(f"{PAGE}/jobs/<str:job_id>", console_erasing.job, name="job"),
     path(f"{PAGE}/records/<str:record_id>", console_records.record, name="record"),
+    path(f"{PAGE}/records/<str:record_id>/content/<str:index>", console_records.content, name="record-content"),
+    path(f"{PAGE}/records/<str:record_id>/compare", console_versions.compare, name="record-compare"),
+    path(f"{PAGE}/records/<str:record_id>/restore", console_versions.restore, name="record-restore"),
+    path(f"{PAGE}/records/<str:record_id>/revise", console_versions.revise, name="record-revise"),
     path(f"{PAGE}/records/<str:record_id>/forget", console_records.forget, name="record-forget"),
+    path("<slug:organisation>/audit", console_audit.of_organisation, name="audit"),
+    path(f"{MEMBER}/reach", console_reach.of_member, name="reach-member"),
+    path(f"{MEMBER}/deactivate", console_organisation.deactivate, name="member-deactivate"),
+    path(f"{MEMBER}/hand-over", console_organisation.hand_over, name="hand-over"),
+    path(f"{GROUP}/reach", console_reach.of_group, name="reach-group"),
+    path(f"{GROUP}/remove/<str:member_id>", console_organisation.leave_group, name="group-remove"),
+    path(VIEW_AS, console_viewas.tree, name="as"),
+    path(f"{VIEW_AS}/memories/<str:memory_id>", console_viewas.memory, name="as-memory"),
 ]

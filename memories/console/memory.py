@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods
 
+from members.models import Event, Member
 from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
-from memories.content import CORE_TYPES
-from memories.providers.base import View
+from memories.providers.base import Page, RecordVersion, View
 from memories.reader import Reader
+from memories.services import impact, types
 from memories.services import records as record_verbs
 from memories.services import tree as verbs
 from memories.services.sight import Place, look
 from uhp_site.http import pages, pagination
+from uhp_site.http.errors import MemoryBusy, OnHold
 from uhp_site.http.fields import Fields
 
 from .forms import DescribeForm
 from .nodes import address, breadcrumb, level
+from .past import moment
 from .principals import named
+from .questions import Question, led
 from .records import record_rows
 
 PAGE = 50
+# How many records are looked at for one page of those that fit.
+MOST_READ = 2_000
+MOST_WRITERS = 200
+STATUSES = [("", "active"), ("superseded", "superseded"), ("forgotten", "forgotten"), ("all", "every version")]
+# How long a memory says that somebody took it over.
+TOLD_FOR = timedelta(days=30)
 
 
 def memory_context(request: ConsoleRequest, place: Place, tab: str) -> dict[str, Any]:
@@ -57,7 +70,16 @@ def memory_context(request: ConsoleRequest, place: Place, tab: str) -> dict[str,
         if privileges & (Privilege.WRITE | Privilege.DELETE)
         else None,
         "create_url": address(request, "memory-below", memory.id) if Privilege.CREATE in privileges else None,
+        "audit_url": address(request, "audit-memory", memory.id) if Privilege.DELETE in privileges else None,
+        "taken_over": taken_over(request, place),
     }
+
+
+def taken_over(request: ConsoleRequest, place: Place) -> dict[str, Any] | None:
+    """Who took over the administration of a memory lately, for everyone who reaches it to know."""
+    events = Event.objects.of(request.organisation.id).filter(memory_id=place.memory.id, action="memory.taken_over")
+    last = events.filter(at__gte=timezone.now() - TOLD_FOR).newest_first().first()
+    return {"who": named(request.organisation.id, [last.actor])[last.actor], "at": last.at} if last else None
 
 
 @member_page
@@ -75,22 +97,76 @@ def memory(request: ConsoleRequest, memory_id: str) -> HttpResponse:
 
 
 def records_context(request: ConsoleRequest, place: Place) -> dict[str, Any]:
-    """One page of records, filtered by what the address says."""
+    """One page of records, now or at an instant, filtered by what the address says."""
     query = Fields(request.GET.dict())
-    kind = query.text("type", longest=80) or ""
+    asked = moment(request, place)
+    chosen = {name: query.text(name, longest=80) or "" for name in ("type", "writer", "status")}
+    filtered = {name: value for name, value in chosen.items() if value} | asked.query
     after = pagination.read_time_cursor(query)
-    page = record_verbs.page(place, View(types=(kind,) if kind else ()), PAGE, after)
+    page = filtered_page(place, asked.at, chosen, after)
     url = address(request, "memory", place.memory.id)
     following = pagination.make_time_cursor(page.next)
-    filtered = {"type": kind} if kind else {}
+    plain = not filtered
+    now = {name: value for name, value in chosen.items() if value}
+    past = {"at": asked.at, "url": f"{url}?{urlencode(now)}" if now else url} if asked.at else None
+    writes, erases = (one in place.privileges for one in (Privilege.WRITE, Privilege.DELETE))
     return {
-        "records": record_rows(request, page.versions),
-        "records_total": None if kind else Reader(request.caller).memories([place.memory])[0].record_count,
-        "type": kind,
-        "types": list(CORE_TYPES),
+        "records": record_rows(request, page.versions, by_version=bool(asked.at or chosen["status"])),
+        "records_total": Reader(request.caller).memories([place.memory])[0].record_count if plain else None,
+        **chosen,
+        "filtered": bool(filtered),
+        "types": [one.type for one in types.listed(request.organisation.id)],
+        "statuses": STATUSES,
+        "writers": writer_choices(request, chosen["writer"]),
+        "as_of": asked,
+        "past": past,
+        "snapshots_url": address(request, "snapshots", place.memory.id),
         "next_url": f"{url}?{urlencode({**filtered, 'cursor': following})}" if following else None,
         "first_url": f"{url}?{urlencode(filtered)}" if after else None,
+        "forget_url": address(request, "records-forget", place.memory.id) if writes and not asked.at else None,
+        "erase_url": address(request, "records-erase", place.memory.id) if erases and not asked.at else None,
     }
+
+
+def filtered_page(
+    place: Place, at: datetime | None, chosen: Mapping[str, str], after: tuple[datetime, str] | None
+) -> Page:
+    """One page of the records that fit; of a memory in which few do it may be short, and there is more behind it."""
+    writer, status = chosen["writer"], chosen["status"]
+    wanted = (chosen["type"],) if chosen["type"] else ()
+    # Of an instant only what held then is kept apart; what became of it since is not asked.
+    include_all = bool(status) and at is None
+    view = View(as_of=at, include_all=include_all, types=wanted)
+    if not writer and (not include_all or status == "all"):
+        return record_verbs.page(place, view, PAGE, after)
+    fitting: list[RecordVersion] = []
+    for _ in range(MOST_READ // pagination.MOST):
+        page = record_verbs.page(place, view, pagination.MOST, after)
+        for one in page.versions:
+            if fits(one, writer, status if include_all else ""):
+                fitting.append(one)
+                if len(fitting) == PAGE:
+                    last = one is page.versions[-1] and page.next is None
+                    return Page(tuple(fitting), None if last else (one.written_at, one.id))
+        after = page.next
+        if after is None:
+            break
+    return Page(tuple(fitting), after)
+
+
+def fits(version: RecordVersion, writer: str, status: str) -> bool:
+    """Whether a version was written by somebody, and has a status; empty and `all` fit everything."""
+    by = version.writer
+    return (not writer or f"{by.kind}:{by.id}" == writer) and status in ("", "all", version.status)
+
+
+def writer_choices(request: ConsoleRequest, kept: str) -> list[tuple[str, str]]:
+    """Members who may have written; whoever is asked about is among them."""
+    members = Member.objects.of(request.organisation.id).active().by_name()[:MOST_WRITERS]
+    found = [(one.principal, one.name) for one in members]
+    if kept and kept not in {principal for principal, _ in found}:
+        found.insert(0, (kept, named(request.organisation.id, [kept])[kept].name))
+    return found
 
 
 @member_page
@@ -109,7 +185,9 @@ def settings(request: ConsoleRequest, memory_id: str) -> HttpResponse:
         **memory_context(request, place, "settings"),
         "rename_form": form if Privilege.WRITE in place.privileges else None,
         "rename_url": request.path,
+        "move_url": address(request, "memory-move", memory.id) if Privilege.DELETE in place.privileges else None,
         "delete_url": address(request, "memory-delete", memory.id) if Privilege.DELETE in place.privileges else None,
+        "holds_url": address(request, "holds", memory.id) if Privilege.DELETE in place.privileges else None,
     }
     return pages.answer(request, "memories/memory.html", context, status=422 if form.errors else 200)
 
@@ -121,22 +199,22 @@ def delete(request: ConsoleRequest, memory_id: str) -> HttpResponse:
     place = look(request.caller, memory_id)
     place.require(Privilege.DELETE)
     view = Reader(request.caller).memories([place.memory])[0]
-    error = ""
-    if request.method == "POST":
-        if request.POST.get("confirm", "").strip() == place.memory.name:
+    question = Question(impact.of_deleting(place), place.memory.name, always_typed=True)
+    error = question.error(request.POST) if request.method == "POST" else ""
+    if request.method == "POST" and not error:
+        try:
             verbs.delete(place)
+        except (MemoryBusy, OnHold) as refusal:
+            error = refusal.message
+        else:
             messages.success(request, f"{place.memory.name} was deleted with everything below it.")
-            return redirect(address(request, "memory", view.parent_id) if view.parent_id else address(request, "tree"))
-        error = "The name that was typed is not the name of this memory."
+            above = view.parent_id
+            return led(request, address(request, "memory", above) if above else address(request, "tree"))
     context = {
         **shell(request, "memories"),
         **breadcrumb(request, view, last=True),
         "memory": place.memory,
-        "records_count": view.record_count,
-        "subtree_count": Reader(request.caller).below_count(place.memory),
-        "typed": True,
-        "action_url": request.path,
+        **question.context(request, error),
         "cancel_url": address(request, "settings", memory_id),
-        "error": error,
     }
     return pages.answer(request, "memories/delete.html", context, fragment="confirm", status=422 if error else 200)

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
+from memories.models import Hold
 from memories.providers.base import RecordVersion
-from memories.reader import Reader
+from memories.reader import Reader, ResolvedReference
+from memories.services import files
 from memories.services import records as verbs
-from memories.services.sight import look
+from memories.services.pointing import pointing_at
+from memories.services.sight import Place, look
 from uhp_site.http import pages
+from uhp_site.http.downloads import send
 from uhp_site.http.fields import Fields
 
+from .differences import readable
 from .nodes import address, breadcrumb
-from .principals import Named, writers
+from .principals import Named, named, writers
 
 EXCERPT = 240
+# From here on a text is folded: so many characters, or so many lines.
+LONG_TEXT = 2_000
+LONG_LINES = 40
+FOLDED = 400
+# How many versions a page lists before one asks for all of them.
+TIMELINE = 50
+# What a browser only ever draws. Nothing that can hold a script or ask for something is among them.
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 @dataclass(frozen=True)
@@ -45,13 +59,15 @@ class RecordView:
     standing: bool
 
 
-def record_rows(request: ConsoleRequest, versions: Sequence[RecordVersion]) -> list[RecordView]:
-    """Records as rows, in a constant number of queries."""
+def record_rows(
+    request: ConsoleRequest, versions: Sequence[RecordVersion], *, by_version: bool = False
+) -> list[RecordView]:
+    """Records as rows, in a constant number of queries; `by_version` leads to the version, not to what is now."""
     names = writers(request.organisation.id, (one.writer for one in versions))
     return [
         RecordView(
             id=one.id,
-            url=address(request, "record", one.memory_id, one.id),
+            url=address(request, "record", one.memory_id, one.id) + (f"?version={one.number}" if by_version else ""),
             title=one.draft.title,
             excerpt=excerpt(one),
             type=one.draft.type,
@@ -82,66 +98,152 @@ def record(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpRespo
     """One record: what it says, what it points at, and every version it had; `version` shows an earlier one."""
     place = look(request.caller, memory_id)
     history = verbs.history(place, record_id)
-    asked = Fields({"version": _number(request.GET.get("version"))}).integer("version", least=1, default=None)
+    asked = Fields({"version": number(request.GET.get("version"))}).integer("version", least=1, default=None)
     shown = next((one for one in history if one.number == asked), history[-1])
-    reader = Reader(request.caller)
     names = writers(request.organisation.id, (one.writer for one in history))
-    url = address(request, "record", memory_id, record_id)
-    open_head = history[-1].status == "active"
+    pointers, pointers_more = pointing_at(place, record_id)
     context = {
-        **shell(request, "memories"),
-        **breadcrumb(request, reader.memories([place.memory])[0], last=True),
+        **frame(request, place),
         "record": record_context(request, shown, names[shown.writer]),
         "is_head": shown is history[-1],
-        "head_url": url,
-        "versions": [
-            {
-                "number": one.number,
-                "status": one.status,
-                "written_at": one.written_at,
-                "writer": names[one.writer],
-                "reason": str((one.draft.attributes or {}).get("revision_reason", "")),
-                "url": f"{url}?version={one.number}",
-                "current": one is shown,
-            }
-            for one in reversed(history)
+        "head_url": address(request, "record", memory_id, record_id),
+        **timeline(request, history, shown, names),
+        "compare_url": address(request, "record-compare", memory_id, record_id) if len(history) > 1 else None,
+        "pointers": [
+            {"rel": one.rel, "title": one.title, "url": address(request, "record", one.memory_id, one.record_id)}
+            for one in pointers
         ],
-        "forget_url": address(request, "record-forget", memory_id, record_id)
-        if open_head and Privilege.WRITE in place.privileges
-        else None,
+        "pointers_more": pointers_more,
+        "holds": record_holds(request, place, record_id),
+        **actions(request, place, history[-1], shown),
     }
     return pages.answer(request, "memories/record.html", context)
 
 
+def frame(request: ConsoleRequest, place: Place) -> dict[str, Any]:
+    """What pages on a record show around themselves."""
+    view = Reader(request.caller).memories([place.memory])[0]
+    return {**shell(request, "memories"), **breadcrumb(request, view, last=True)}
+
+
+def actions(request: ConsoleRequest, place: Place, head: RecordVersion, shown: RecordVersion) -> dict[str, Any]:
+    """Where to change a record, as far as one may; None where not."""
+    at = (place.memory.id, head.id)
+    writes = head.status == "active" and Privilege.WRITE in place.privileges
+    erases = Privilege.DELETE in place.privileges
+    older = f"{address(request, 'record-restore', *at)}?version={shown.number}"
+    return {
+        "forget_url": address(request, "record-forget", *at) if writes else None,
+        "revise_url": address(request, "record-revise", *at) if writes and head.draft.type != "episode" else None,
+        "restore_url": older if writes and shown is not head and head.draft.type != "episode" else None,
+        "erase_url": f"{address(request, 'records-erase', place.memory.id)}?record={head.id}" if erases else None,
+        "hold_url": f"{address(request, 'holds', place.memory.id)}?record={head.id}" if erases else None,
+    }
+
+
+def record_holds(request: ConsoleRequest, place: Place, record_id: str) -> list[dict[str, Any]]:
+    """The holds on a record itself, for those who may lift them."""
+    if Privilege.DELETE not in place.privileges:
+        return []
+    found = list(Hold.objects.of(request.organisation.id).standing().filter(record_id=record_id)[:20])
+    names = named(request.organisation.id, [one.placed_by for one in found])
+    return [
+        {
+            "reason": one.reason,
+            "by": names[one.placed_by],
+            "at": one.placed_at,
+            "lift_url": address(request, "hold-lift", one.memory_id, one.id),
+        }
+        for one in found
+    ]
+
+
+def timeline(
+    request: ConsoleRequest, history: Sequence[RecordVersion], shown: RecordVersion, names: Mapping[Any, Named]
+) -> dict[str, Any]:
+    """The versions of a record, newest first: the last ones and the one that is shown, or all for `versions=all`."""
+    at = (shown.memory_id, shown.id)
+    url, compare = address(request, "record", *at), address(request, "record-compare", *at)
+    pairs = list(zip(history, [None, *history[:-1]], strict=True))[::-1]
+    every = request.GET.get("versions") == "all"
+    listed = [pair for index, pair in enumerate(pairs) if every or index < TIMELINE or pair[0] is shown]
+    versions = [
+        {
+            "number": one.number,
+            "status": one.status,
+            "written_at": one.written_at,
+            "writer": names[one.writer],
+            "reason": readable((one.draft.attributes or {}).get(verbs.REASON, "")),
+            "url": f"{url}?version={one.number}",
+            "compare_url": f"{compare}?from={before.number}&to={one.number}" if before else None,
+            "current": one is shown,
+        }
+        for one, before in listed
+    ]
+    more = len(pairs) - len(listed)
+    return {"versions": versions, "versions_more": more, "versions_url": f"{url}?versions=all" if more else None}
+
+
 def record_context(request: ConsoleRequest, version: RecordVersion, writer: Named) -> dict[str, Any]:
     """One version of a record as its page shows it."""
-    draft = version.draft
+    draft, behalf = version.draft, version.writer.on_behalf_of
     return {
         "id": version.id,
         "title": draft.title or version.name,
         "type": draft.type,
         "status": version.status,
         "version": version.number,
-        "parts": [dict(part) for part in draft.content],
-        "attributes": [(key, _readable(value)) for key, value in (draft.attributes or {}).items()],
-        "references": [
-            {
-                "rel": one.reference.rel if one.available else "",
-                "available": one.available,
-                "title": one.name,
-                "url": address(request, "record", one.reference.memory_id, one.reference.record_id)
-                if one.available
-                else "",
-            }
-            for one in Reader(request.caller).resolve(version)
-        ],
+        "parts": [part_context(request, version, index) for index in range(len(draft.content))],
+        "attributes": [(key, readable(value)) for key, value in (draft.attributes or {}).items()],
+        "references": [reference_context(request, one) for one in Reader(request.caller).resolve(version)],
         "valid_from": draft.valid_from,
         "valid_to": draft.valid_to,
         "written_at": version.written_at,
         "writer": writer,
+        "on_behalf_of": named(request.organisation.id, [behalf])[behalf] if behalf else None,
         "trust": "untrusted",
         "standing": is_standing(version),
     }
+
+
+def reference_context(request: ConsoleRequest, one: ResolvedReference) -> dict[str, Any]:
+    """A reference with the reader's eyes: of one that is not available it is only said that it is there."""
+    if not one.available:
+        return {"rel": "", "available": False, "title": "", "url": ""}
+    url = address(request, "record", one.reference.memory_id, one.reference.record_id)
+    return {"rel": one.reference.rel, "available": True, "title": one.name, "url": url}
+
+
+def part_context(request: ConsoleRequest, version: RecordVersion, index: int) -> dict[str, Any]:
+    """One part: a long text with its beginning, a file with the address of its bytes."""
+    part = dict(version.draft.content[index])
+    text = str(part.get("text") or "")
+    if len(text) > LONG_TEXT or text.count("\n") > LONG_LINES:
+        part["start"] = " ".join(text[: FOLDED * 2].split())[:FOLDED]
+        part["length"] = len(text)
+    if part.get("type") == "file":
+        file = dict(part["file"])
+        url = address(request, "record-content", version.memory_id, version.id, str(index))
+        file["url"] = f"{url}?{urlencode({'as_of': version.written_at.isoformat()})}"
+        file["is_image"] = file.get("media_type") in IMAGES
+        part["file"] = file
+    return part
+
+
+@member_page
+@require_GET
+def content(request: ConsoleRequest, memory_id: str, record_id: str, index: str) -> HttpResponseBase:
+    """The bytes of a file part, to be saved; a browser may draw them where a page asks for an image."""
+    place = look(request.caller, memory_id)
+    found = files.open_part(place, record_id, index, Fields(request.GET.dict()).instant("as_of"))
+    return send(
+        request,
+        found.bytes,
+        name=found.name,
+        media_type=found.media_type,
+        size=found.size,
+        sha256=found.sha256,
+    )
 
 
 @member_page
@@ -157,8 +259,7 @@ def forget(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpRespo
         messages.success(request, "The record was forgotten. Its history is kept.")
         return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
     context = {
-        **shell(request, "memories"),
-        **breadcrumb(request, Reader(request.caller).memories([place.memory])[0], last=True),
+        **frame(request, place),
         "record": {"title": found.name},
         "action_url": request.path,
         "cancel_url": address(request, "record", memory_id, record_id),
@@ -166,9 +267,6 @@ def forget(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpRespo
     return pages.answer(request, "memories/forget.html", context, fragment="confirm")
 
 
-def _readable(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _number(text: str | None) -> int | None:
+def number(text: str | None) -> int | None:
+    """The whole number that a text is, if it is one."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
