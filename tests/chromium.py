@@ -72,11 +72,11 @@ def install() -> str:
 
 
 def succeeds(command: Sequence[str]) -> bool:
-    """Run a step of the installation; what it prints is shown as it comes, on standard error."""
-    print("Chromium is missing:", *command, file=sys.stderr, flush=True)
+    """Run a step of the installation and say so; what it prints itself is not shown."""
+    print("Installing Chromium:", *command, file=sys.stderr, flush=True)
     environment = {"DEBIAN_FRONTEND": "noninteractive", **os.environ}
     try:
-        done = subprocess.run(command, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, env=environment)
+        done = subprocess.run(command, capture_output=True, timeout=INSTALL_SECONDS, check=False, env=environment)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

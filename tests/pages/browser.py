@@ -18,7 +18,7 @@ PATIENCE_MS = 10_000
 
 
 def flags() -> list[str]:
-    """How Chromium starts: talking to nobody but the server, and without its sandbox only where root may not have it."""
+    """How Chromium starts: talking to nobody but the server, and without its sandbox only for root."""
     quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
     return [*quiet, "--no-sandbox"] if os.geteuid() == 0 else quiet
 

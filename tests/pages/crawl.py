@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping
 from html import unescape
 from urllib.parse import urljoin, urlsplit
 
-LINK = re.compile(r'\shref="([^"#]+)')
+LINK = re.compile(r'\s(?:href|hx-get)="([^"#]+)')
 IDENTIFIER = re.compile(r"\b[a-z]{2,6}_[0-9a-f]{32}\b")
 SLUG = re.compile(r"^/console/(?!styleguide$)[^/]+")
 # Reached by hand: no page links to it.
 UNLINKED = ("/console/styleguide",)
 ENOUGH = 400
+# What a record keeps, to be saved: no page.
+BYTES = re.compile(r"/records/[^/]+/content/\d+$")
+# They only lead on, whoever is signed in.
+LEAVING = ("/accounts/login/", "/accounts/logout/")
 
 
 def kind(address: str) -> str:
@@ -43,6 +47,7 @@ def crawl(fetch: Callable[[str], str], start: str, examples: int = 1) -> Mapping
 
 
 def is_page(address: str) -> bool:
-    """Whether an address is a page of this server, and looking at it changes nothing."""
-    path = urlsplit(address).path
-    return path.startswith(("/console/", "/accounts/")) and path != "/accounts/logout/"
+    """Whether an address is a page of this server, no file to keep, and looking at it changes nothing."""
+    parts = urlsplit(address)
+    here = parts.path.startswith(("/console/", "/accounts/")) and parts.path not in LEAVING
+    return here and "format=" not in parts.query and not BYTES.search(parts.path)
