@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 
+from members.management import lookups
 from members.models import Group, Member
 from members.services import Refused
 from members.setup import SignIn
@@ -50,6 +51,25 @@ class MembersCommand(HeartwoodCommand):
         self.stdout.write(json.dumps(answer.data) if options["json"] else "\n".join(answer.lines))
         for note in answer.notes:
             self.stderr.write(note, style_func=str)
+
+
+class MembershipCommand(MembersCommand):
+    """A command on one member and one group of an organisation. Subclasses say what it does, and what came of it."""
+
+    change: Callable[[Group, Member], str]
+
+    def arguments(self, parser: CommandParser) -> None:
+        """Declare the group and the member."""
+        parser.add_argument("organisation", metavar="ORG", help="The organisation's slug or id.")
+        parser.add_argument("group", metavar="GROUP", help="The group's id.")
+        parser.add_argument("member", metavar="MEMBER", help="The member's id.")
+        super().arguments(parser)
+
+    def perform(self, *, organisation: str, group: str, member: str, **_options: Any) -> Answer:
+        """Look both up and make the change."""
+        home = lookups.organisation(organisation)
+        which, who = lookups.group(home, group), lookups.member(home, member)
+        return Answer({"group": group_data(which), "member": member_data(who)}, [self.change(which, who)])
 
 
 def member_data(member: Member) -> dict[str, str]:
