@@ -26,6 +26,7 @@ from uhp_site.http import pages, pagination
 from uhp_site.http.errors import MemoryBusy, OnHold
 from uhp_site.http.fields import Fields
 
+from .differences import readable
 from .forms import DescribeForm
 from .nodes import address, breadcrumb, level
 from .past import moment
@@ -100,7 +101,7 @@ def records_context(request: ConsoleRequest, place: Place) -> dict[str, Any]:
     """One page of records, now or at an instant, filtered by what the address says."""
     query = Fields(request.GET.dict())
     asked = moment(request, place)
-    chosen = {name: query.text(name, longest=80) or "" for name in ("type", "writer", "status")}
+    chosen = {name: query.text(name, longest=200) or "" for name in ("type", "writer", "status", "attribute")}
     filtered = {name: value for name, value in chosen.items() if value} | asked.query
     after = pagination.read_time_cursor(query)
     page = filtered_page(place, asked.at, chosen, after)
@@ -132,18 +133,18 @@ def filtered_page(
     place: Place, at: datetime | None, chosen: Mapping[str, str], after: tuple[datetime, str] | None
 ) -> Page:
     """One page of the records that fit; of a memory in which few do it may be short, and there is more behind it."""
-    writer, status = chosen["writer"], chosen["status"]
+    writer, status, attribute = chosen["writer"], chosen["status"], chosen["attribute"]
     wanted = (chosen["type"],) if chosen["type"] else ()
     # Of an instant only what held then is kept apart; what became of it since is not asked.
     include_all = bool(status) and at is None
     view = View(as_of=at, include_all=include_all, types=wanted)
-    if not writer and (not include_all or status == "all"):
+    if not writer and not attribute and (not include_all or status == "all"):
         return record_verbs.page(place, view, PAGE, after)
     fitting: list[RecordVersion] = []
     for _ in range(MOST_READ // pagination.MOST):
         page = record_verbs.page(place, view, pagination.MOST, after)
         for one in page.versions:
-            if fits(one, writer, status if include_all else ""):
+            if fits(one, writer, status if include_all else "") and has_attribute(one, attribute):
                 fitting.append(one)
                 if len(fitting) == PAGE:
                     last = one is page.versions[-1] and page.next is None
@@ -158,6 +159,13 @@ def fits(version: RecordVersion, writer: str, status: str) -> bool:
     """Whether a version was written by somebody, and has a status; empty and `all` fit everything."""
     by = version.writer
     return (not writer or f"{by.kind}:{by.id}" == writer) and status in ("", "all", version.status)
+
+
+def has_attribute(version: RecordVersion, asked: str) -> bool:
+    """Whether a version has an attribute (`due`), or has it with a value (`due=Friday`); empty fits everything."""
+    name, equals, value = (part.strip() for part in asked.partition("="))
+    attributes = version.draft.attributes or {}
+    return not asked or (name in attributes and (not equals or readable(attributes[name]) == value))
 
 
 def writer_choices(request: ConsoleRequest, kept: str) -> list[tuple[str, str]]:

@@ -264,7 +264,7 @@ def test_a_memory_is_looked_at_as_of_a_snapshot(visit: Visit, alice: Member, sha
 def test_records_are_filtered_by_what_the_address_says(
     alice: Member, bob: Member, team: Any, shared: Memory, rent: RecordVersion
 ) -> None:
-    factories.record(bob, shared, "By Bob.", title="Bob's", type="note")
+    factories.record(bob, shared, "By Bob.", title="Bob's", type="note", attributes={"due": "Friday", "rounds": 2})
     gone = factories.record(alice, shared, "Gone.", title="Forgotten one")
     before = gone.written_at.isoformat()
     records.forget(look(factories.caller(alice), shared.id), gone.id)
@@ -281,6 +281,8 @@ def test_records_are_filtered_by_what_the_address_says(
     assert titles(status="all") == ["Rent", "Rent", "Bob's", "Forgotten one"]
     assert titles(as_of=before) == ["Rent", "Bob's", "Forgotten one"]
     assert titles(as_of=before, writer=bob.principal) == ["Bob's"]
+    assert titles(attribute="due") == titles(attribute="due = Friday") == titles(attribute="rounds=2") == ["Bob's"]
+    assert titles(attribute="due=Monday") == titles(attribute="missing") == []
 
 
 def test_records_that_are_ticked_are_forgotten_and_those_that_may_not_are_named(
