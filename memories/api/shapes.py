@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -100,6 +101,7 @@ def record(version: RecordVersion, references: Sequence[ResolvedReference]) -> d
         "written_by": writer(version.writer),
         "references": [reference(one) for one in references],
         "trust": "untrusted",
+        **({"follows": asdict(version.follows)} if version.follows else {}),
     }
 
 

@@ -74,6 +74,7 @@ class Version(models.Model):
     writer_type = models.CharField(max_length=5, blank=True, default="")
     on_behalf_of = models.CharField(max_length=180, blank=True, default="")
     consolidation_id = models.CharField(max_length=40, blank=True, default="")
+    follows = models.JSONField(null=True, help_text="The outside source it comes from: kind, id, name.")
     words = SearchVectorField(null=True)
 
     objects = VersionQuerySet.as_manager()

@@ -27,6 +27,15 @@ class Writer:
 
 
 @dataclass(frozen=True)
+class Followed:
+    """A source outside the memory that a record is kept in step with, and where it is edited (Memories §2.4)."""
+
+    kind: str
+    id: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class RecordVersion:
     """One version of a record, as kept. `status` is active, superseded or forgotten."""
 
@@ -38,6 +47,7 @@ class RecordVersion:
     written_at: datetime
     invalidated_at: datetime | None
     writer: Writer
+    follows: Followed | None = None
 
     @property
     def name(self) -> str:
@@ -127,8 +137,8 @@ class Provider(Protocol):
         """The capability document (Memories §2.16)."""
         ...
 
-    def remember(self, memory_id: str, draft: Draft, writer: Writer) -> RecordVersion:
-        """Write a new record and return its first version."""
+    def remember(self, memory_id: str, draft: Draft, writer: Writer, follows: Followed | None = None) -> RecordVersion:
+        """Write a new record and return its first version; `follows` names the outside source it comes from."""
         ...
 
     def revise(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:

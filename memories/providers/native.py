@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from .base import (
     Candidate,
     Change,
     Check,
+    Followed,
     Holder,
     Instant,
     Page,
@@ -69,11 +71,11 @@ class NativeProvider:
         }
 
     @transaction.atomic
-    def remember(self, memory_id: str, draft: Draft, writer: Writer) -> RecordVersion:
+    def remember(self, memory_id: str, draft: Draft, writer: Writer, follows: Followed | None = None) -> RecordVersion:
         """Write a record, its first version, its words and its vector in one transaction."""
         organisation_id = self._enter(memory_id, writer)
         record = Record.objects.create(organisation_id=organisation_id, memory_id=memory_id, type=draft.type)
-        return self._append(record, draft, writer, locks.moment(memory_id))
+        return self._append(record, draft, writer, locks.moment(memory_id), follows)
 
     @transaction.atomic
     def revise(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:
@@ -285,7 +287,9 @@ class NativeProvider:
         head.save(update_fields=["status", "invalidated_at"])
         Embedding.objects.filter(version=head).update(current=False)
 
-    def _append(self, record: Record, draft: Draft, writer: Writer, moment: datetime) -> RecordVersion:
+    def _append(
+        self, record: Record, draft: Draft, writer: Writer, moment: datetime, follows: Followed | None = None
+    ) -> RecordVersion:
         _require_sources(record, draft, writer)
         written = RecordVersion(
             id=record.id,
@@ -296,6 +300,7 @@ class NativeProvider:
             written_at=moment,
             invalidated_at=None,
             writer=writer,
+            follows=follows,
         )
         self._insert([_row(written, record.organisation_id)], [draft.text])
         return written
@@ -359,6 +364,7 @@ def _row(version: RecordVersion, organisation_id: str) -> Version:
         writer_type=writer.type,
         on_behalf_of=writer.on_behalf_of,
         consolidation_id=writer.consolidation_id,
+        follows=asdict(version.follows) if version.follows else None,
         words=SearchVector(Value(draft.text[: search.MAX_WORDS]), config=search.CONFIG),
     )
 
@@ -392,4 +398,5 @@ def _shown(version: Version, as_of: datetime | None = None) -> RecordVersion:
             on_behalf_of=version.on_behalf_of,
             consolidation_id=version.consolidation_id,
         ),
+        follows=Followed(**version.follows) if version.follows else None,
     )

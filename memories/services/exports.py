@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,7 @@ def version_line(version: RecordVersion) -> dict[str, Any]:
         "written_at": moment(version.written_at),
         "invalidated_at": moment(version.invalidated_at),
         "written_by": writer_line(version.writer),
+        **({"follows": asdict(version.follows)} if version.follows else {}),
     }
 
 

@@ -25,7 +25,7 @@ from memories.content import Draft, FileFacts, Reference, complete, read_draft
 from memories.media import Sniffer
 from memories.models import Grant, Hold, Memory, Reach, Record, Snapshot, Version
 from memories.providers import registry
-from memories.providers.base import RecordVersion, Writer
+from memories.providers.base import Followed, RecordVersion, Writer
 from uhp_site.http.downloads import plain
 from uhp_site.http.errors import UHPError
 
@@ -319,6 +319,7 @@ class _Import:
                 on_behalf_of=self._principal(writer["on_behalf_of"]),
                 consolidation_id=str(writer["consolidation_id"]),
             ),
+            follows=followed(line.get("follows")),
         )
 
     def _draft(self, line: Mapping[str, Any], record: Record, new: Mapping[str, str]) -> Draft:
@@ -431,3 +432,10 @@ class _Import:
         for memory in self.memories.values():
             levels[memory.id] = 1 + levels.get(memory.parent_id or "", 0)
         return max(levels.values())
+
+
+def followed(line: object) -> Followed | None:
+    """The outside source that a line names, if any."""
+    if not isinstance(line, Mapping):
+        return None
+    return Followed(str(line.get("kind", "")), str(line.get("id", "")), str(line.get("name", "")))

@@ -15,7 +15,7 @@ from memories.content import Changes, Draft, Reference, check_once
 from memories.models import Memory
 from memories.providers import registry
 from memories.providers.base import Page, Provider, RecordVersion, View, Writer
-from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, RecordNotFound, VersionConflict
+from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, MemoryUnsupported, RecordNotFound, VersionConflict
 
 from .drafts import prepared
 from .sight import Place
@@ -55,6 +55,7 @@ def revise(place: Place, record_id: str, changes: Changes, expected: Expected | 
     def change(head: RecordVersion) -> Draft:
         if expected:
             expected.check(head)
+        require_own(head)
         if head.draft.type == "episode":
             raise MemoryInvalid("An episode is kept as it was said; forget it instead.", param="type")
         kept = changes
@@ -71,11 +72,22 @@ def revise(place: Place, record_id: str, changes: Changes, expected: Expected | 
 def forget(place: Place, record_id: str, expected: Expected | None = None) -> RecordVersion:
     """Close a record in place, its history kept. Raises RecordNotFound, also when it is forgotten, VersionConflict."""
     place.require(Privilege.WRITE)
-    check = expected.check if expected else None
+
+    def check(head: RecordVersion) -> None:
+        if expected:
+            expected.check(head)
+        require_own(head)
+
     with standing():
         forgotten = provider_of(place).forget(place.memory.id, record_id, check) or unknown()
     place.used(wrote=True)
     return forgotten
+
+
+def require_own(head: RecordVersion) -> None:
+    """Raise MemoryUnsupported for a record that follows a source outside the memory: that is edited there (§4.10)."""
+    if head.follows:
+        raise MemoryUnsupported("This record follows a source outside the memory; change it there.")
 
 
 def without_reason(draft: Draft) -> Draft:

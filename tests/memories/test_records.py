@@ -10,7 +10,8 @@ import pytest
 from members.models import Member
 from memories.content import read_changes, read_draft
 from memories.models import Memory, Version
-from memories.providers.base import RecordVersion
+from memories.providers import registry
+from memories.providers.base import Followed, RecordVersion, Writer
 from memories.services import records, tree
 from memories.services.sight import Place, look
 from tests import factories
@@ -359,3 +360,17 @@ def test_unusual_text_is_kept_to_the_character(api: Api, alice: Member, shared: 
     made = api.ok("POST", path(shared), body, alice)
     shown = api.get(path(shared, made["id"]), alice)
     assert (shown["content"][0]["text"], shown["attributes"]) == (f"a{text}b", {text: text})
+
+
+def test_a_record_that_follows_an_outside_source_is_changed_there(api: Api, alice: Member, shared: Memory) -> None:
+    source = Followed("page", "pg_7", "Price list")
+    followed = registry.get("native").remember(
+        shared.id, read_draft({"content": "Oak is 40."}), Writer("provider", "native"), source
+    )
+    address = path(shared, followed.id)
+    shown = api.call("GET", address, as_=alice).json
+    assert shown["follows"] == {"kind": "page", "id": "pg_7", "name": "Price list"}
+    for method, body in (("PATCH", {"title": "Mine"}), ("DELETE", None)):
+        refused = api.call(method, address, body, as_=alice)
+        assert (refused.status, refused.error["code"]) == (422, "memory_unsupported")
+    assert api.call("GET", address, as_=alice).json == shown
