@@ -44,7 +44,7 @@ class Named:
 class Forecast:
     """What erasing would remove. `derived` goes along; `unreachable` stays though it says what it came from.
 
-    `derived_hidden` counts what goes along where the caller may not read; `unreachable_hidden` only says whether.
+    Of what is where the caller may not read, `derived_hidden` and `unreachable_hidden` say only whether there is any.
     """
 
     fates: Sequence[Fate]
@@ -53,7 +53,7 @@ class Forecast:
     files: Sequence[str]
     files_kept: int
     derived: Sequence[Named]
-    derived_hidden: int
+    derived_hidden: bool
     unreachable: Sequence[Named]
     unreachable_hidden: bool
 
@@ -90,7 +90,7 @@ def of_erasing(place: Place, record_ids: Sequence[str]) -> Forecast:
         files=gone,
         files_kept=kept,
         derived=seen,
-        derived_hidden=hidden,
+        derived_hidden=hidden > 0,
         unreachable=left,
         unreachable_hidden=left_hidden > 0,
     )
