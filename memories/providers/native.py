@@ -16,7 +16,7 @@ from memories.embedders.base import Embedder
 from memories.models import Embedding, Memory, Record, Snapshot, Version
 from uhp_site.http.errors import RecordNotFound
 
-from . import locks, search
+from . import locks, meaning, words
 from .base import (
     Candidate,
     Change,
@@ -151,16 +151,16 @@ class NativeProvider:
         if question.query:
             vector = self._embedder().embed_query(question.query[:EMBEDDED])
             model = self._embedder().name
-            scores["meaning"] = search.by_meaning(vector, model, memory_ids, question.view, depth)
-            scores["words"] = search.by_words(question.query, memory_ids, question.view, depth)
+            scores["meaning"] = meaning.by_meaning(vector, model, memory_ids, question.view, depth)
+            scores["words"] = words.by_words(question.query, memory_ids, question.view, depth)
         if question.text:
-            scores["text"] = search.by_words(question.text, memory_ids, question.view, depth)
+            scores["text"] = words.by_words(question.text, memory_ids, question.view, depth)
         found = {key for by_key in scores.values() for key in by_key}
         if vector is not None and (missing := found - scores["meaning"].keys()):
-            scores["meaning"] |= search.meaning_of(vector, self._embedder().name, missing)
+            scores["meaning"] |= meaning.meaning_of(vector, self._embedder().name, missing)
         for signal, asked in (("words", question.query), ("text", question.text)):
             if signal in scores and (missing := found - scores[signal].keys()):
-                scores[signal] |= search.words_of(asked, missing)
+                scores[signal] |= words.words_of(asked, missing)
         return [
             Candidate(key, {signal: by_key[key] for signal, by_key in scores.items() if key in by_key}) for key in found
         ]
@@ -365,7 +365,7 @@ def _row(version: RecordVersion, organisation_id: str) -> Version:
         on_behalf_of=writer.on_behalf_of,
         consolidation_id=writer.consolidation_id,
         follows=asdict(version.follows) if version.follows else None,
-        words=SearchVector(Value(draft.text[: search.MAX_WORDS]), config=search.CONFIG),
+        words=SearchVector(Value(draft.text[: words.MAX_WORDS]), config=words.CONFIG),
     )
 
 
