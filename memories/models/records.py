@@ -76,6 +76,9 @@ class Version(models.Model):
     consolidation_id = models.CharField(max_length=40, blank=True, default="")
     follows = models.JSONField(null=True, help_text="The outside source it comes from: kind, id, name.")
     words = SearchVectorField(null=True)
+    session = models.CharField(
+        max_length=160, blank=True, default="", help_text="The conversation it was said in: attributes.session_id."
+    )
 
     objects = VersionQuerySet.as_manager()
 
@@ -106,6 +109,12 @@ class Version(models.Model):
                 name="version_files",
                 fastupdate=False,
             ),
+            # What was said before and after, in one conversation.
+            models.Index(
+                fields=["memory", "session", "written_at", "record"],
+                condition=~Q(session=""),
+                name="version_in_session",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -113,21 +122,29 @@ class Version(models.Model):
 
 
 class Embedding(models.Model):
-    """The vector of one version by one model; several models can stand side by side."""
+    """A vector of one version by one model; several models can stand side by side.
+
+    A version has a vector of its own words and, said in a conversation, one of them with what was said just before.
+    """
+
+    class Aspect(models.TextChoices):
+        OWN = "own"
+        CONTEXT = "context"
 
     id = models.BigAutoField(primary_key=True)
     organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False)
     memory = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="+", db_index=False)
     version = models.ForeignKey(Version, on_delete=models.CASCADE, related_name="embeddings", db_index=False)
     model = models.CharField(max_length=80)
+    aspect = models.CharField(max_length=7, choices=Aspect.choices, default=Aspect.OWN)
     vector = HalfVectorField()
     current = models.BooleanField(default=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["version", "model"], name="embedding_once_per_model")]
+        constraints = [models.UniqueConstraint(fields=["version", "model", "aspect"], name="embedding_once")]
         indexes = [
-            models.Index(fields=["memory", "model"], condition=Q(current=True), name="embedding_current"),
-            models.Index(fields=["memory", "model"], name="embedding_in_memory"),
+            models.Index(fields=["memory", "model", "aspect"], condition=Q(current=True), name="embedding_current"),
+            models.Index(fields=["memory", "model", "aspect"], name="embedding_in_memory"),
         ]
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ def by_meaning(
         f"""
         SELECT e.version_id, 1 - (e.vector <=> %(vector)s::halfvec) AS score
         FROM memories_embedding e JOIN memories_version v ON v.id = e.version_id
-        WHERE e.memory_id = ANY(%(memories)s::uuid[]) AND e.model = %(model)s {conditions}
+        WHERE e.memory_id = ANY(%(memories)s::uuid[]) AND e.model = %(model)s AND e.aspect = 'own' {conditions}
           {"AND e.current" if not view.as_of and not view.include_all else ""}
         ORDER BY e.vector <=> %(vector)s::halfvec LIMIT %(limit)s
         """,
@@ -41,7 +41,7 @@ def meaning_of(vector: NDArray[np.float32], model: str, versions: Collection[int
     return search.scores(
         """
         SELECT version_id, 1 - (vector <=> %(vector)s::halfvec) FROM memories_embedding
-        WHERE version_id = ANY(%(versions)s::bigint[]) AND model = %(model)s
+        WHERE version_id = ANY(%(versions)s::bigint[]) AND model = %(model)s AND aspect = 'own'
         """,
         {"vector": _literal(vector), "model": model, "versions": list(versions)},
     )

@@ -39,6 +39,8 @@ DEPTH = 100
 # How many records one query looks for the derivatives of.
 TOGETHER = 50
 DERIVED = "derived_from"
+# A longer session id is kept as an attribute, and joins nothing together.
+MAX_SESSION = 160
 PROVIDER = "provider"
 
 
@@ -365,8 +367,14 @@ def _row(version: RecordVersion, organisation_id: str) -> Version:
         on_behalf_of=writer.on_behalf_of,
         consolidation_id=writer.consolidation_id,
         follows=asdict(version.follows) if version.follows else None,
+        session=_session(draft),
         words=SearchVector(Value(draft.text[: words.MAX_WORDS]), config=words.CONFIG),
     )
+
+
+def _session(draft: Draft) -> str:
+    named = (draft.attributes or {}).get("session_id")
+    return named if isinstance(named, str) and len(named) <= MAX_SESSION else ""
 
 
 def _stored(reference: Reference) -> dict[str, str]:
