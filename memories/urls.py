@@ -14,6 +14,7 @@ from .console import find as console_find
 from .console import holding as console_holding
 from .console import memory as console_memory
 from .console import move as console_move
+from .console import operating as console_operating
 from .console import organisation as console_organisation
 from .console import past as console_past
 from .console import reach as console_reach
@@ -99,6 +100,7 @@ pages = [
     path(f"{PAGE}/records/<str:record_id>/compare", console_versions.compare, name="record-compare"),
     path(f"{PAGE}/records/<str:record_id>/restore", console_versions.restore, name="record-restore"),
     path(f"{PAGE}/records/<str:record_id>/revise", console_versions.revise, name="record-revise"),
+    path(f"{PAGE}/records/<str:record_id>/operations/<str:name>", console_operating.operate, name="record-operate"),
     path(f"{PAGE}/records/<str:record_id>/forget", console_records.forget, name="record-forget"),
     path("<slug:organisation>/audit", console_audit.of_organisation, name="audit"),
     path(f"{MEMBER}/reach", console_reach.of_member, name="reach-member"),

@@ -20,7 +20,7 @@ from memories.access import Privilege
 from memories.models import Hold
 from memories.providers.base import RecordVersion
 from memories.reader import Reader, ResolvedReference
-from memories.services import files
+from memories.services import files, types
 from memories.services import records as verbs
 from memories.services.pointing import pointing_at
 from memories.services.sight import Place, look
@@ -115,6 +115,7 @@ def record(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpRespo
         ],
         "pointers_more": pointers_more,
         "holds": record_holds(request, place, record_id),
+        "offers": offers(request, place, history[-1]) if shown is history[-1] else [],
         **actions(request, place, history[-1], shown),
     }
     return pages.answer(request, "memories/record.html", context)
@@ -139,6 +140,26 @@ def actions(request: ConsoleRequest, place: Place, head: RecordVersion, shown: R
         "erase_url": f"{address(request, 'records-erase', place.memory.id)}?record={head.id}" if erases else None,
         "hold_url": f"{address(request, 'holds', place.memory.id)}?record={head.id}" if erases else None,
     }
+
+
+def offers(request: ConsoleRequest, place: Place, head: RecordVersion) -> list[dict[str, str]]:
+    """What the caller may do with a record by its type, each with the address of its form."""
+    kind = types.find(request.organisation.id, head.draft.type) if head.status == "active" else None
+    at = (place.memory.id, head.id)
+    return [
+        {
+            "label": label(one.name),
+            "description": one.description,
+            "url": address(request, "record-operate", *at, one.name),
+        }
+        for one in (kind.operations if kind else ())
+        if one.needed in place.privileges
+    ]
+
+
+def label(name: str) -> str:
+    """The name of an operation, or of something it asks for, as a person reads it."""
+    return name.replace("_", " ").capitalize()
 
 
 def record_holds(request: ConsoleRequest, place: Place, record_id: str) -> list[dict[str, Any]]:

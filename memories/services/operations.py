@@ -27,14 +27,23 @@ class Outcome:
     value: Any = None
 
 
-def operate(place: Place, record_id: str, name: str, given: Mapping[str, Any]) -> Outcome:
-    """Use an operation of a record's type. Raises RecordNotFound, alike for an unknown record and operation."""
-    version = records.get(place, record_id)
+def offered(place: Place, version: RecordVersion, name: str) -> Operation:
+    """The operation of this name on a record, for a caller who may use it.
+
+    Raises RecordNotFound when its type has none, and on a record that is closed; MemoryForbidden.
+    """
     kind = types.find(place.caller.organisation_id, version.draft.type)
     operation = kind.operation(name) if kind else None
     if operation is None or version.status != "active":
         raise RecordNotFound("There is no such operation on this record.")
     place.require(operation.needed)
+    return operation
+
+
+def operate(place: Place, record_id: str, name: str, given: Mapping[str, Any]) -> Outcome:
+    """Use an operation of a record's type. Raises RecordNotFound, alike for an unknown record and operation."""
+    version = records.get(place, record_id)
+    operation = offered(place, version, name)
     if not operation.writes:
         check_input(operation, given)
         return Outcome(operation, value=ANSWERS[operation.answer](place, version))

@@ -173,6 +173,8 @@ POST   {ONE}/holds/<str:hold_id>/lift                       404  403  403  404  
 GET    {ONE}/snapshots                                      200  200  200  404  404  302
 POST   {ONE}/snapshots                                      302  302  403  404  404  302  name=Now
 POST   {ONE}/snapshots                                      422  422  403  404  404  302  name=
+GET    {ONE}/records/<str:record_id>/operations/<str:name>  404  404  404  404  404  302
+POST   {ONE}/records/<str:record_id>/operations/<str:name>  404  404  404  404  404  302
 GET    {ONE}/records/<str:record_id>/forget                 200  200  403  404  404  302
 POST   {ONE}/records/<str:record_id>/forget                 302  302  403  404  404  302
 GET    {ORG}/audit                                          200  403  403  403  404  302

@@ -46,7 +46,7 @@ NOT_LINKED = {
     *("home", "grant-give", "group-add", "invitation-withdraw", "join"),
     *("key-revoke", "member-add", "member-reactivate", "take-over", "records-forget"),
     # Of a history, a hold, a job or a file, which what the crawl meets first does not have: see test_record_stories.
-    *("record-compare", "record-restore", "record-content", "hold-lift", "job"),
+    *("record-compare", "record-restore", "record-content", "record-operate", "hold-lift", "job"),
 }
 # What is shown before sign-in, and where there is nothing.
 ENTRANCE = ("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/password/reset/done/")
