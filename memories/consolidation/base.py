@@ -55,8 +55,9 @@ class Proposal:
     """One change. `record_id` names the record that a supersede, support, forget or conflict is about.
 
     `draft` is what would be written (for support: the record's draft with the added references); `sources` are ids of
-    the episodes it rests on, which the run also writes as `derived_from` references. A new entity carries a `key`, and
-    a reference of another proposal of the same batch names it as `record_id` with that key.
+    the episodes it rests on, which the run also writes as `derived_from` references. A new record may carry a `key`:
+    a reference of a later proposal of the same batch, or its own `record_id` (a conflict with what this batch made),
+    then names that key where the id of a record would stand.
     """
 
     kind: Kind
@@ -69,11 +70,23 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Batch:
-    """Proposals made of consecutive episodes, in the order to write them, and what making them cost in tokens."""
+    """Proposals made of consecutive episodes, in the order to write them, and what making them cost in tokens.
+
+    `read` is how many of the episodes were read, the first ones; None is all of them. The rest did not fit the budget.
+    """
 
     proposals: tuple[Proposal, ...]
     input_tokens: int = 0
     output_tokens: int = 0
+    read: int | None = None
+
+
+class EngineFailed(Exception):
+    """The engine could not do its work now. The message is one sentence that may be shown: no content, no key."""
+
+    def __init__(self, message: str, input_tokens: int = 0, output_tokens: int = 0) -> None:
+        super().__init__(message)
+        self.input_tokens, self.output_tokens = input_tokens, output_tokens
 
 
 class Known(Protocol):
@@ -101,6 +114,11 @@ class Engine(Protocol):
         """What the engine is and does, in words for the console: rules or model, and where text is sent."""
         ...
 
-    def propose(self, episodes: Sequence[Kept], before: Sequence[Kept], known: Known) -> Batch:
-        """Propose what to make of `episodes`, oldest first; `before` are the few that came just before them."""
+    def propose(
+        self, episodes: Sequence[Kept], before: Sequence[Kept], known: Known, budget: int | None = None
+    ) -> Batch:
+        """Propose what to make of `episodes`, oldest first; `before` are the few that came just before them.
+
+        `budget` is the most tokens this batch may cost, None for any number. Raises EngineFailed.
+        """
         ...
