@@ -68,12 +68,24 @@ class InviteForm(forms.Form):
     is_owner = forms.BooleanField(
         required=False, label="Owner of the organisation", help_text="Administers members, groups and keys."
     )
+    by_mail = forms.BooleanField(
+        required=False, label="Send the link by email", help_text="To the address above. The link is shown here too."
+    )
 
-    def __init__(self, *args: object, organisation_id: str, **kwargs: object) -> None:
+    def __init__(self, *args: object, organisation_id: str, mails: bool = False, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if not mails:
+            del self.fields["by_mail"]
         field = self.fields["groups"]
         assert isinstance(field, forms.ModelMultipleChoiceField)
         field.queryset = Group.objects.filter(organisation_id=organisation_id, is_everyone=False).order_by("name")
+
+    def clean(self) -> dict[str, object]:
+        """A mail needs an address."""
+        data = super().clean() or {}
+        if data.get("by_mail") and not data.get("email") and "email" not in self.errors:
+            self.add_error("email", "Say where the link is to be sent.")
+        return data
 
 
 class JoinForm(forms.Form):

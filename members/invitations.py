@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +13,7 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from uhp_site import mail
 from uhp_site.http import pages
 from uhp_site.http.errors import MemoryNotFound
 
@@ -33,7 +35,13 @@ def invite(request: ConsoleRequest) -> HttpResponse:
     """The invitations that are open; a POST makes one, whose link this answer alone shows."""
     require_owner(request)
     organisation = request.organisation
-    form, link, invited = InviteForm(request.POST or None, organisation_id=organisation.id), None, None
+    mails = settings.MAIL.configured
+    form, link, invited, sent = (
+        InviteForm(request.POST or None, organisation_id=organisation.id, mails=mails),
+        None,
+        None,
+        "",
+    )
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
@@ -49,7 +57,9 @@ def invite(request: ConsoleRequest) -> HttpResponse:
             form.add_error(refusal.field or None, str(refusal))
         else:
             link = request.build_absolute_uri(reverse("console:join", args=[organisation.slug, made.token]))
-            invited, form = made.invitation, InviteForm(organisation_id=organisation.id)
+            invited, form = made.invitation, InviteForm(organisation_id=organisation.id, mails=mails)
+            if data.get("by_mail"):
+                sent = "sent" if mailed(request, invited, link) else "failed"
     slug = organisation.slug
     waiting = Invitation.objects.filter(organisation=organisation, member=None, withdrawn_at=None)
     context = {
@@ -58,6 +68,8 @@ def invite(request: ConsoleRequest) -> HttpResponse:
         "form": form,
         "link": link,
         "invited": invited,
+        "sent": sent,
+        "mails": mails,
         "invitations": [
             {
                 "name": one.name,
@@ -71,6 +83,19 @@ def invite(request: ConsoleRequest) -> HttpResponse:
         ],
     }
     return pages.answer(request, "members/invite.html", context, status=422 if form.errors else 200)
+
+
+def mailed(request: ConsoleRequest, invitation: Invitation, link: str) -> bool:
+    """Send the link of an invitation to the address it is for; False when the mail server did not take it."""
+    organisation = request.organisation
+    context = {
+        "name": invitation.name,
+        "inviter": request.caller.member.name,
+        "organisation": organisation.name,
+        "expires_at": invitation.expires_at,
+        "link": link,
+    }
+    return mail.send(invitation.email, f"Join {organisation.name}", "mail/invitation.txt", context)
 
 
 @member_page

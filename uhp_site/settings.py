@@ -7,7 +7,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-from uhp_site import data
+from uhp_site import data, mail
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -143,7 +143,11 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
-EMAIL_BACKEND = os.environ.get("HEARTWOOD_EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+# Where mail goes out; without it nobody gets any, and what would have been sent is printed.
+MAIL = mail.outgoing(os.environ.get("HEARTWOOD_EMAIL_URL", ""), os.environ.get("HEARTWOOD_EMAIL_BACKEND", ""))
+EMAIL_BACKEND, DEFAULT_FROM_EMAIL = MAIL.backend, MAIL.sender
+EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = MAIL.host, MAIL.port, MAIL.user, MAIL.password
+EMAIL_USE_TLS, EMAIL_USE_SSL, EMAIL_TIMEOUT = MAIL.starttls, MAIL.tls, mail.SECONDS
 
 # Behind TLS set HEARTWOOD_TLS=true: secure cookies, HSTS, and the proxy's X-Forwarded-Proto is believed.
 TLS = env_bool("HEARTWOOD_TLS", False)
