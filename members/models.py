@@ -64,6 +64,12 @@ class Organisation(models.Model):
     id = PublicIdField("org_")
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
+    language = models.CharField(
+        max_length=63, default="english", help_text="How words are stemmed: a text search configuration of Postgres."
+    )
+    former_language = models.CharField(
+        max_length=63, blank=True, default="", help_text="Asked in too, while words are indexed anew."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -14,13 +14,18 @@ MAX_CHARACTERS = 16_384
 """Embedders look at this many characters of a text and no further, so that one huge text costs a bounded time."""
 
 
+class EmbedderUnavailable(Exception):
+    """No vector can be had right now. The message is one sentence, and holds neither text, nor address, nor key."""
+
+
 @runtime_checkable
 class Embedder(Protocol):
     """Maps texts to unit vectors, so that a dot product is the cosine similarity.
 
     One instance serves a whole process and may be called from several threads at once. Any `str` is accepted,
-    the empty one and lone surrogates included: every text gets a finite vector of length 1, and nothing is raised.
-    Markers a model treats specially mean nothing here when they occur in a text.
+    the empty one and lone surrogates included: every text gets a finite vector of length 1. Markers a model treats
+    specially mean nothing here when they occur in a text. An embedder outside the process may raise
+    EmbedderUnavailable, within a bounded time; one inside raises nothing.
     """
 
     name: str

@@ -15,6 +15,7 @@ from django.db import transaction
 from memories.access import Privilege
 from memories.content import read_draft
 from memories.models import RecordImport
+from memories.providers import active
 from uhp_site.http.body import parse_object
 from uhp_site.http.errors import InvalidInput, UHPError
 
@@ -88,19 +89,20 @@ def _write(place: Place, state: RecordImport, group: list[_Line], refused: Refus
     current = RecordImport.objects.select_for_update().get(pk=state.pk)
     if (current.lines, current.offset) != (state.lines, state.offset):
         raise Stopped("Another process is importing this file right now.")
-    for line in group:
-        current.lines += 1
-        current.offset = line.end
-        if line.content is not None and not line.content.strip():
-            continue
-        try:
-            # A savepoint of its own: what one line began does not stay when it is refused.
-            with transaction.atomic():
-                records.remember(place, read_draft(_parsed(line.content)))
-            current.written += 1
-        except UHPError as refusal:
-            refused(current.lines, f"{refusal.param}: {refusal.message}" if refusal.param else refusal.message)
-            current.refused += 1
+    with active.together() as together:
+        for line in group:
+            current.lines += 1
+            current.offset = line.end
+            if line.content is not None and not line.content.strip():
+                continue
+            try:
+                # A savepoint of its own: what one line began does not stay when it is refused.
+                with together.attempt(), transaction.atomic():
+                    records.remember(place, read_draft(_parsed(line.content)))
+                current.written += 1
+            except UHPError as refusal:
+                refused(current.lines, f"{refusal.param}: {refusal.message}" if refusal.param else refusal.message)
+                current.refused += 1
     current.save()
     return current
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,16 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
 from memories import embedders
-from memories.embedders import registry
-from memories.embedders.base import MAX_CHARACTERS, Embedder
+from memories.embedders import openai, registry
+from memories.embedders.base import MAX_CHARACTERS, Embedder, EmbedderUnavailable
 from memories.embedders.hashing import HashingEmbedder
 from memories.embedders.minilm import BATCH, MiniLmEmbedder
+from memories.embedders.openai import OpenAIEmbedder
+from tests.memories.endpoint import KEY, Endpoint, endpoint, vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 SENTENCES = [
@@ -49,10 +55,21 @@ ODD_TEXTS = {
 }
 
 
-@pytest.fixture(params=[HashingEmbedder, MiniLmEmbedder], ids=["hashing", "minilm"], scope="module")
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    built: Embedder = request.param()
-    return built
+@pytest.fixture(params=["hashing", "minilm", "openai"], scope="module")
+def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    if request.param == "openai":
+        with endpoint() as served:
+            yield served.embedder()
+    else:
+        yield HashingEmbedder() if request.param == "hashing" else MiniLmEmbedder()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """An endpoint whose failures are not waited for."""
+    monkeypatch.setattr(openai, "FIRST_PAUSE", 0.01)
+    with endpoint() as running:
+        yield running
 
 
 def cosine(embedder: Embedder, one: str, other: str) -> float:
@@ -91,8 +108,9 @@ def test_the_same_call_gives_the_same_numbers(embedder: Embedder) -> None:
     assert np.array_equal(embedder.embed(SENTENCES), embedder.embed(SENTENCES))
 
 
-def test_a_second_instance_gives_the_same_numbers(embedder: Embedder) -> None:
-    assert np.array_equal(type(embedder)().embed(SENTENCES), embedder.embed(SENTENCES))
+@pytest.mark.parametrize("kind", [HashingEmbedder, MiniLmEmbedder])
+def test_a_second_instance_gives_the_same_numbers(kind: type[Embedder]) -> None:
+    assert np.array_equal(kind().embed(SENTENCES), kind().embed(SENTENCES))
 
 
 def test_order_is_kept_across_batches_of_mixed_lengths(embedder: Embedder) -> None:
@@ -173,8 +191,18 @@ def test_hashing_is_the_same_on_every_machine() -> None:
 
 
 @pytest.fixture
-def empty_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_instances", {})
+def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    instances: dict[str, Embedder] = {}
+    monkeypatch.setattr(registry, "_instances", instances)
+    yield
+    close(instances)
+
+
+def close(instances: dict[str, Embedder]) -> None:
+    for one in instances.values():
+        if isinstance(one, OpenAIEmbedder):
+            one.close()
+    instances.clear()
 
 
 @pytest.mark.usefixtures("empty_registry")
@@ -239,3 +267,176 @@ def test_a_forked_process_builds_its_own_embedder() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "0"
+
+
+def test_the_endpoint_is_asked_in_batches_and_answers_in_any_order(served: Endpoint) -> None:
+    texts = [f"pallet {number}" for number in range(openai.BATCH * 2 + 5)]
+    made = served.embedder().embed(texts)
+    assert [len(request["input"]) for request in served.requests] == [openai.BATCH, openai.BATCH, 5]
+    assert np.allclose(made, HashingEmbedder().embed(texts), atol=1e-5)
+    assert set(served.keys) == {f"Bearer {KEY}"}
+    assert {request["model"] for request in served.requests} == {"tiny"}
+
+
+def test_without_a_key_none_is_sent(served: Endpoint) -> None:
+    served.embedder(key="").embed_query("hello")
+    assert served.keys == [None]
+
+
+@pytest.mark.parametrize(
+    "failure", [(500, {}, {}), (429, {}, {"Retry-After": "0"}), (200, b"{half", {}), (503, b"", {})]
+)
+def test_an_endpoint_that_fails_once_is_asked_again(
+    served: Endpoint, failure: tuple[int, object, dict[str, str]]
+) -> None:
+    served.script = [failure]
+    assert_unit(served.embedder().embed_query("hello"))
+    assert len(served.requests) == 2
+
+
+def test_an_endpoint_that_goes_on_failing_is_given_up_and_left_alone_for_a_while(
+    served: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.always = lambda body: (500, {}, {})
+    model = served.embedder()
+    with pytest.raises(EmbedderUnavailable, match="answers 500"):
+        model.embed_query("hello")
+    assert len(served.requests) == openai.ATTEMPTS
+    with pytest.raises(EmbedderUnavailable):
+        model.embed(["hello"])
+    assert len(served.requests) == openai.ATTEMPTS
+    served.always = vectors
+    model._rests_until = 0.0
+    assert_unit(model.embed_query("hello"))
+
+
+def test_a_refused_key_is_not_tried_again(served: Endpoint) -> None:
+    served.always = lambda body: (401, {"error": f"{KEY} is wrong"}, {})
+    with pytest.raises(EmbedderUnavailable, match="answers 401"):
+        served.embedder().embed_query("hello")
+    assert len(served.requests) == 1
+
+
+def test_a_slow_endpoint_is_not_waited_for(served: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "ANSWER", 0.1)
+    monkeypatch.setattr(openai, "QUESTION", 0.3)
+    served.seconds = 1.0
+    model = served.embedder()
+    started = time.monotonic()
+    with pytest.raises(EmbedderUnavailable, match="does not answer"):
+        model.embed_query("hello")
+    assert time.monotonic() - started < 0.9
+
+
+def test_an_endpoint_that_is_not_there_is_unavailable() -> None:
+    with endpoint() as gone:
+        url = gone.url
+    model = OpenAIEmbedder(url, KEY, "tiny", 384)
+    with pytest.raises(EmbedderUnavailable, match="does not answer"):
+        model.embed_query("hello")
+    model.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        [],
+        None,
+        {"data": []},
+        {"data": [{"index": 0}]},
+        {"data": [{"index": 0, "embedding": [1.0, 2.0]}]},
+        {"data": [{"index": 0, "embedding": [0.0] * 384}]},
+        {"data": [{"index": 0, "embedding": [None] * 384}]},
+        {"data": [{"index": 0, "embedding": "AAAA"}]},
+        {"data": [{"index": "x", "embedding": [1.0] * 384}]},
+        {"data": [{"index": 0, "embedding": [float("nan")] * 384}]},
+        {"data": [{"index": 0, "embedding": [1.0] * 384}] * 2},
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_no_vector_is_not_taken_for_one(served: Endpoint, answer: object) -> None:
+    served.always = lambda body: (200, answer, {})
+    with pytest.raises(EmbedderUnavailable, match="endpoint"):
+        served.embedder().embed_query("hello")
+
+
+def test_an_endless_answer_is_not_read_to_its_end(served: Endpoint) -> None:
+    served.always = lambda body: (200, b" " * (openai.AROUND + 384 * openai.NUMBER + 1), {})
+    with pytest.raises(EmbedderUnavailable):
+        served.embedder().embed_query("hello")
+
+
+def test_an_endpoint_that_knows_no_dimensions_is_asked_without(served: Endpoint) -> None:
+    served.script = [(400, {"error": "unknown field"}, {})]
+    model = served.embedder()
+    model.embed_query("hello")
+    model.embed_query("again")
+    assert ["dimensions" in request for request in served.requests] == [True, False, False]
+
+
+def test_neither_key_nor_text_nor_address_is_told(served: Endpoint, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    served.always = lambda body: (500, {"echo": body, "key": KEY}, {})
+    model = served.embedder()
+    texts = ["".join(("the secret", " plan"))]
+    try:
+        model.embed(texts)
+    except EmbedderUnavailable as failure:
+        told = "".join(traceback.format_exception(failure)) + repr(model) + caplog.text
+    assert KEY not in told
+    assert "secret plan" not in told
+    assert served.url not in told
+
+
+def test_the_name_of_a_model_behind_an_endpoint_fits_its_column_and_can_be_read_again() -> None:
+    assert openai.model_of(openai.name_of("org/model:v2", 1024)) == ("org/model:v2", 1024)
+    assert len(openai.name_of("m" * 300, 4000)) <= openai.LONGEST_NAME
+    assert openai.name_of("m" * 300, 4000) != openai.name_of("m" * 299 + "n", 4000)
+    assert openai.model_of(HashingEmbedder.name) is None
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_the_settings_describe_the_endpoint(served: Endpoint) -> None:
+    described = {
+        "EMBEDDER": "openai",
+        "EMBEDDING_URL": served.url,
+        "EMBEDDING_KEY": KEY,
+        "EMBEDDING_MODEL": "tiny",
+        "EMBEDDING_DIMENSIONS": 384,
+    }
+    with override_settings(**described):
+        model = embedders.get()
+        assert isinstance(model, OpenAIEmbedder)
+        assert_unit(model.embed_query("hello"))
+        assert embedders.by_model(model.name) is model
+        other = embedders.by_model("openai:larger:512")
+        assert (other.name, other.dimensions) == ("openai:larger:512", 512)
+        assert isinstance(embedders.by_model(HashingEmbedder.name), HashingEmbedder)
+    for missing in ("EMBEDDING_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSIONS"):
+        close(registry._instances)
+        wrong = {**described, missing: 0 if missing == "EMBEDDING_DIMENSIONS" else ""}
+        with override_settings(**wrong), pytest.raises(ImproperlyConfigured, match=f"HEARTWOOD_{missing}"):
+            embedders.get()
+
+
+@pytest.mark.usefixtures("empty_registry")
+@pytest.mark.parametrize("model", ["nobody-knows-it", "openai:tiny:384"])
+def test_a_model_that_nothing_makes_is_unavailable(model: str) -> None:
+    with override_settings(EMBEDDER="hashing", EMBEDDING_URL=""), pytest.raises(EmbedderUnavailable):
+        embedders.by_model(model)
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_a_server_warms_up_though_its_endpoint_does_not_answer() -> None:
+    with endpoint() as gone:
+        url = gone.url
+    with override_settings(EMBEDDER="openai", EMBEDDING_URL=url, EMBEDDING_MODEL="tiny", EMBEDDING_DIMENSIONS=384):
+        embedders.warm()
+
+
+def test_a_process_embeds_on_two_threads_at_most() -> None:
+    model = MiniLmEmbedder()
+    assert model._pool._max_workers <= 2
+    options = model._session.get_session_options()
+    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
