@@ -131,6 +131,28 @@ class ReachQuerySet(models.QuerySet["Reach"]):
             )
             return [memory._meta.pk.to_python(found) for (found,) in cursor.fetchall()]
 
+    def entries_below(
+        self, memory: Memory, principals: Collection[str], privilege: Privilege, at_most: int
+    ) -> list[tuple[str, int, int]]:
+        """Where the principals come in at or under a memory, by some grant with all of `privilege`: the ids, how many
+        levels below, and how many memories are open there, counted up to a number. What is open under these, and they
+        themselves, is all that they hold there."""
+        key = Reach._meta.get_field("ancestor").get_db_prep_value(memory.pk, connection)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                SELECT e.memory_id, e.distance, (
+                    SELECT count(*) FROM (
+                        SELECT FROM memories_reach r WHERE r.ancestor_id = e.memory_id AND r.open LIMIT %s
+                    ) AS counted
+                )
+                FROM memories_entries_below(%s, %s::text[], %s::smallint) e ORDER BY e.distance, e.memory_id
+                """,
+                [at_most, key, list(principals), int(privilege)],
+            )
+            to_python = memory._meta.pk.to_python
+            return [(to_python(found), distance, count) for found, distance, count in cursor.fetchall()]
+
     def _run(self, statement: str, memory: Memory) -> None:
         key = Reach._meta.get_field("ancestor").get_db_prep_value(memory.pk, connection)
         with connection.cursor() as cursor:

@@ -8,13 +8,21 @@ from datetime import datetime
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q, Value
+from django.db.models.functions import Lower
 from pgvector.django import HalfVectorField
 
 from members.ids import PublicIdField
 
 # Few versions have a file part; a question about those says so, and is answered from an index of them alone.
 HAS_FILE = Q(content__contains=[{"type": "file"}])
+# Types whose title is the name of somebody or something.
+NAMED = ("entity", "person", "company")
+
+
+def first_word(field: str) -> Func:
+    """The first word of a text, in lower case; an index has it, and names are looked up by it."""
+    return Func(Lower(field), Value(" "), Value(1), function="split_part", output_field=models.TextField())
 
 
 class Record(models.Model):
@@ -79,6 +87,9 @@ class Version(models.Model):
     session = models.CharField(
         max_length=160, blank=True, default="", help_text="The conversation it was said in: attributes.session_id."
     )
+    speaker = models.CharField(
+        max_length=120, blank=True, default="", help_text="Who said it: attributes.speaker, or else attributes.author."
+    )
 
     objects = VersionQuerySet.as_manager()
 
@@ -96,9 +107,20 @@ class Version(models.Model):
                 fields=["memory", "written_at", "record"], condition=Q(invalidated_at=None), name="version_current"
             ),
             models.Index(fields=["memory", "written_at", "record"], name="version_in_memory"),
+            # Where a filter lets most of very many through, the newest of them.
+            models.Index(
+                fields=["organisation", "-written_at", "-id"], condition=Q(invalidated_at=None), name="version_newest"
+            ),
             GinIndex(fields=["words"], name="version_words"),
             # What is derived from a record, and when a memory last closed something.
-            GinIndex(fields=["references"], opclasses=["jsonb_path_ops"], name="version_references"),
+            # Looked into again and again by one question, so nothing waits in a list beside it.
+            GinIndex(
+                fields=["references"], opclasses=["jsonb_path_ops"], name="version_references", fastupdate=False
+            ),
+            # What a filter asks to be equal.
+            GinIndex(
+                fields=["attributes"], opclasses=["jsonb_path_ops"], name="version_attributes", fastupdate=False
+            ),
             models.Index(
                 fields=["memory", "invalidated_at"], condition=~Q(invalidated_at=None), name="version_closed_in_memory"
             ),
@@ -115,6 +137,9 @@ class Version(models.Model):
                 condition=~Q(session=""),
                 name="version_in_session",
             ),
+            # Whether somebody or something of a name is known in a memory; a name is looked up by its first word.
+            models.Index(first_word("speaker"), "memory", condition=~Q(speaker=""), name="version_by_speaker"),
+            models.Index(first_word("title"), "memory", condition=Q(type__in=NAMED), name="version_by_name"),
         ]
 
     def __str__(self) -> str:
@@ -139,12 +164,24 @@ class Embedding(models.Model):
     aspect = models.CharField(max_length=7, choices=Aspect.choices, default=Aspect.OWN)
     vector = HalfVectorField()
     current = models.BooleanField(default=True)
+    indexed = models.BooleanField(
+        default=False, help_text="Taken into the vector index of its organisation; the others are scanned."
+    )
+    preceding = models.BigIntegerField(
+        null=True, help_text="The version said just before, whose words are in the vector too; it goes when that goes."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["version", "model", "aspect"], name="embedding_once")]
         indexes = [
             models.Index(fields=["memory", "model", "aspect"], condition=Q(current=True), name="embedding_current"),
             models.Index(fields=["memory", "model", "aspect"], name="embedding_in_memory"),
+            models.Index(
+                fields=["organisation", "model", "aspect", "indexed"],
+                condition=Q(current=True),
+                name="embedding_of_organisation",
+            ),
+            models.Index(fields=["preceding"], condition=~Q(preceding=None), name="embedding_preceding"),
         ]
 
     def __str__(self) -> str:

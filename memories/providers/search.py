@@ -9,6 +9,7 @@ from django.db import connection
 
 from members.ids import to_uuid
 
+from . import filtering
 from .base import View
 
 
@@ -24,6 +25,10 @@ def conditions(view: View) -> tuple[str, Mapping[str, Any]]:
     if view.types:
         kept.append("AND v.type = ANY(%(types)s::text[])")
         parameters["types"] = list(view.types)
+    if view.filters is not None:
+        statement, values = filtering.compiled(view.filters, at_instant=view.as_of is not None)
+        kept.append(f"AND {statement}")
+        parameters |= values
     return " ".join(kept), parameters
 
 

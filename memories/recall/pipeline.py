@@ -1,18 +1,21 @@
-"""A recall, step by step: scope, candidates, fuse, trim. Each step is a function from value to value."""
+"""A recall, step by step: scope, names, candidates, fuse, fold, trim, abstain; each from value to value."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memories.models import Memory
 from memories.models.tree import MemoryQuerySet
 from memories.providers import registry
 from memories.providers.base import Candidate, Question, RecordVersion
 
-from . import fusion, scope
+from . import abstain, listing, names, ranking, scope
+from .fusion import Ranked
+from .profiles import RANKING, Profile
 
-SIGNALS = {"meaning": "query", "words": "query", "text": "text"}
+SIGNALS = {"meaning": "query", "context": "query", "words": "query", "fields": "query", "text": "text"}
+FILTERS = "filters"
 
 
 @dataclass(frozen=True)
@@ -22,16 +25,34 @@ class Ask:
     question: Question
     depth: int | None = None
     unsupported: tuple[str, ...] = ()
+    profile: Profile = RANKING
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One answer: the record, where it is, how well it fits, and which signals found it."""
+    """One answer: the record, where it is, how well it fits, and which signals found it.
+
+    `similar` counts the near-identical records that gave their place to others; `ranked` says how the score came about.
+    """
 
     version: RecordVersion
     memory_name: str
     score: float | None
     why: tuple[str, ...]
+    similar: int = 0
+    ranked: Ranked | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How an answer came about. Names and words are those of the question; nothing unreadable was looked at."""
+
+    profile: str
+    names: tuple[str, ...]
+    meant: str
+    words: tuple[str, ...]
+    candidates: int
+    evidence: abstain.Evidence
 
 
 @dataclass(frozen=True)
@@ -41,7 +62,8 @@ class Recalled:
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     abstain: bool = False
-    searched: Collection[str] = ()
+    searched: Collection[str] = field(default=())
+    explanation: Explanation | None = None
 
 
 def recall(memory: Memory, principals: Collection[str], ask: Ask, within: MemoryQuerySet | None = None) -> Recalled:
@@ -50,22 +72,50 @@ def recall(memory: Memory, principals: Collection[str], ask: Ask, within: Memory
     With `within`, nor is anything in other memories below.
     """
     covered = scope.readable(memory, principals, ask.depth, within)
-    degraded = [*(f"{signal}:not_supported" for signal in ask.unsupported), *covered.degraded]
-    if not ask.question.query and not ask.question.text:
-        return Recalled((), tuple(degraded), searched=covered.memories)
+    unsupported = [f"{signal}:not_supported" for signal in ask.unsupported]
     provider = registry.get(memory.provider)
-    candidates = sorted(provider.candidates(covered.memories, ask.question), key=lambda one: one.key, reverse=True)
-    ranked = fusion.fuse([(candidate, candidate.scores) for candidate in candidates])[: ask.question.limit]
-    versions = provider.open([one.item.key for one in ranked], ask.question.view)
-    names = scope.names({version.memory_id for version in versions.values()})
+    question = ask.question
+    if not question.query and not question.text:
+        if question.view.filters is None:
+            return Recalled((), (*unsupported, *covered.degraded), searched=covered.memories)
+        listed = listing.newest(provider, covered.memories, question)
+        called = scope.names({version.memory_id for version in listed.versions})
+        hits = tuple(Hit(version, called[version.memory_id], None, (FILTERS,)) for version in listed.versions)
+        return Recalled(hits, (*unsupported, *covered.degraded, *listed.degraded), searched=covered.memories)
+    read = names.read(question.query, memory.organisation_id, provider, covered.memories, question.view)
+    asked = ranking.prepared(question, read, ask.profile)
+    found, shown = ranking.best(provider, covered.memories, asked, ask.profile)
+    strangers = names.strangers(read.named, provider, covered.memories, asked, found.candidates)
+    evidence = abstain.decide(found.candidates, found.words, found.model, strangers, asked=bool(question.query))
+    called = scope.names({one.version.memory_id for one in shown})
     hits = tuple(
-        Hit(version, names[version.memory_id], one.score, why(one.item))
-        for one in ranked
-        if (version := versions.get(one.item.key))
+        Hit(
+            one.version,
+            called[one.version.memory_id],
+            one.ranked.score,
+            why(one.ranked.candidate, question),
+            one.similar,
+            one.ranked,
+        )
+        for one in shown
     )
-    return Recalled(hits, tuple(degraded), searched=covered.memories)
+    return Recalled(
+        hits,
+        (*unsupported, *covered.degraded, *found.notes),
+        evidence.abstain,
+        covered.memories,
+        Explanation(
+            ask.profile.name,
+            tuple(sorted(read.named.names)),
+            asked.meant or question.query,
+            found.words,
+            len(found.candidates),
+            evidence,
+        ),
+    )
 
 
-def why(candidate: Candidate) -> tuple[str, ...]:
-    """The signals of the request that found a candidate, in the protocol's order."""
-    return tuple(dict.fromkeys(SIGNALS[signal] for signal in SIGNALS if signal in candidate.scores))
+def why(candidate: Candidate, question: Question) -> tuple[str, ...]:
+    """The signals of the request that found a candidate, in the protocol's order; every one of them met the filters."""
+    found = dict.fromkeys(SIGNALS[signal] for signal in SIGNALS if signal in candidate.scores)
+    return (*found, *([FILTERS] if question.view.filters is not None else []))

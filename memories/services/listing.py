@@ -37,9 +37,20 @@ class Page:
     next: tuple[int, str, str] | None
 
 
-def memories(caller: Caller, which: Which, limit: int, after: tuple[Any, ...] | None = None) -> Page:
-    """One page of a listing. Raises MemoryNotFound or MemoryForbidden for the `parent` or `ancestor` named."""
+def memories(
+    caller: Caller,
+    which: Which,
+    limit: int,
+    after: tuple[Any, ...] | None = None,
+    within: MemoryQuerySet | None = None,
+) -> Page:
+    """One page of a listing; with `within`, of these memories only.
+
+    Raises MemoryNotFound or MemoryForbidden for the `parent` or `ancestor` named.
+    """
     rows = _ordered(_asked(caller, which)).with_privileges(caller.principals)
+    if within is not None:
+        rows = rows.filter(pk__in=within.values("pk"))
     if after:
         level, name, memory_id = after
         rows = rows.filter(
