@@ -96,7 +96,7 @@ class RecordType:
         """Raise MemoryInvalid unless the attributes are what the schema says; the protocol's own are not its affair."""
         described = self.schema.get("properties", {})
         own = {name: value for name, value in attributes.items() if name not in PROTOCOL or name in described}
-        _check(self.schema, own, "attributes")
+        check_schema(self.schema, own, "attributes")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def read_type(data: Mapping[str, Any]) -> RecordType:
     return RecordType(
         type=name,
         description=fields.text("description", longest=2000) or "",
-        schema=_read_schema(data.get("schema", {"type": "object"}), "schema"),
+        schema=read_schema(data.get("schema", {"type": "object"}), "schema"),
         text=_read_projection(fields),
         operations=operations,
     )
@@ -149,7 +149,7 @@ def check_input(operation: Operation, given: Mapping[str, Any]) -> None:
     """Raise MemoryInvalid unless the input is what the operation's schema says."""
     if found := json_flaw(dict(given)):
         raise MemoryInvalid(found[1], param=found[0] or None)
-    _check(operation.input, given, "")
+    check_schema(operation.input, given, "")
 
 
 def _read_projection(fields: Fields) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _read_operation(entry: Any, path: str) -> Operation:
         raise fields.refuse("set", "An operation sets something, or answers something.")
     if not answer and requires not in WRITING:
         raise fields.refuse("requires", "What writes a version requires write or delete.")
-    schema = _read_schema(entry.get("input", {"type": "object"}), f"{path}.input")
+    schema = read_schema(entry.get("input", {"type": "object"}), f"{path}.input")
     for source in (*sets.values(), *([title] if title is not None else [])):
         if isinstance(source, dict) and any(key.startswith("$") for key in source) and not _is_source(source):
             raise fields.refuse("set", 'A value is a constant, {"$input": name}, {"$now": true} or {"$caller": true}.')
@@ -217,8 +217,11 @@ def _value(source: Any, given: Mapping[str, Any], use: Use) -> Any:
     return use.moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _read_schema(schema: Any, path: str) -> Mapping[str, Any]:
-    """The schema with its own definitions put in place of the references to them: no longer than it says it is."""
+def read_schema(schema: Any, path: str) -> Mapping[str, Any]:
+    """The schema with its own definitions put in place of the references to them: no longer than it says it is.
+
+    Raises MemoryInvalid for what is no schema of an object, or one that could fetch something or run for long.
+    """
     if not isinstance(schema, dict):
         raise MemoryInvalid("A schema is an object.", param=path)
     if schema.get("$schema", DIALECT) != DIALECT:
@@ -284,7 +287,8 @@ def _validator(schema: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads(schema), format_checker=FORMATS, registry=Registry())
 
 
-def _check(schema: Mapping[str, Any], value: Mapping[str, Any], path: str) -> None:
+def check_schema(schema: Mapping[str, Any], value: Mapping[str, Any], path: str) -> None:
+    """Raise MemoryInvalid unless a value is what a schema says, naming the field below `path`."""
     for error in _errors(schema, value):
         steps = [*([path] if path else []), *map(str, error.absolute_path)]
         if error.validator == "required":

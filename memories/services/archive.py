@@ -19,7 +19,7 @@ FORMAT = "heartwood.memories"
 VERSION = 1
 MANIFEST = "manifest.json"
 FILES = "files"
-KINDS = ("principals", "types", "memories", "grants", "files", "records", "versions", "snapshots", "holds")
+KINDS = ("principals", "types", "memories", "grants", "files", "records", "versions", "snapshots", "holds", "queries")
 # The longest line that is read, in bytes: a record of the largest size, every character of it escaped.
 LONGEST_LINE = 64 * 1024 * 1024
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from members.models import Group, Member
 from memories.access import Privilege
-from memories.models import File, Grant, Hold, Memory, Snapshot, TypeDefinition, Version
+from memories.models import File, Grant, Hold, Memory, Query, Snapshot, TypeDefinition, Version
 from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from memories.record_types import BUILT_IN
@@ -80,6 +80,24 @@ def _memory(archive: Archive, memory: Memory, *, is_root: bool) -> set[str]:
                 "message": snapshot.message,
                 "at": moment(snapshot.at),
                 "taken_by": snapshot.taken_by,
+            },
+        )
+    for query in Query.objects.filter(memory=memory).order_by("name"):
+        named.add(query.defined_by)
+        archive.add(
+            "queries",
+            {
+                "memory": memory.id,
+                "name": query.name,
+                "description": query.description,
+                "params": query.params,
+                "requires": query.requires,
+                "language": query.language,
+                "body": query.body,
+                "defined_by": query.defined_by,
+                "defined_by_type": query.defined_by_type,
+                "created_at": moment(query.created_at),
+                "updated_at": moment(query.updated_at),
             },
         )
     for hold in Hold.objects.filter(memory=memory).order_by("placed_at", "pk"):

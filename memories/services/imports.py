@@ -23,14 +23,16 @@ from members.models import Group, Member, Organisation
 from memories.access import Privilege
 from memories.content import Draft, FileFacts, Reference, complete, read_draft
 from memories.media import Sniffer
-from memories.models import Grant, Hold, Memory, Reach, Record, Snapshot, Version
+from memories.models import Grant, Hold, Memory, Query, Reach, Record, Snapshot, Version
 from memories.providers import registry
 from memories.providers.base import Followed, RecordVersion, Writer
+from memories.statements import DEFINITION, read_definition
 from uhp_site.http.downloads import plain
 from uhp_site.http.errors import UHPError
 
 from . import files, types
 from .archive import Broken, Progress, Reader, instant
+from .queries import check_name
 from .steady import lock_tree
 from .tree import require_depth
 
@@ -128,6 +130,7 @@ class _Import:
         self._grants()
         self._snapshots()
         self._holds()
+        self._queries()
         self._plant()
         self.done.counts = dict(self.reader.counts)
         return self.done
@@ -402,6 +405,26 @@ class _Import:
                 placed_at=self._instant(line["placed_at"]),
                 lifted_by=self._principal(line["lifted_by"]),
                 lifted_at=instant(line["lifted_at"]),
+            )
+
+    def _queries(self) -> None:
+        # Exports from before there were queries have none.
+        for line in self._lines("queries") if "queries" in self.reader.counts else ():
+            definition = read_definition({name: line[name] for name in DEFINITION})
+            made = Query.objects.create(
+                organisation_id=self.organisation_id,
+                memory=self.memories[str(line["memory"])],
+                name=check_name(str(line["name"])),
+                description=definition.description,
+                params=dict(definition.params),
+                requires=definition.requires.words[0],
+                language=definition.language,
+                body=definition.body,
+                defined_by=self._principal(line["defined_by"]),
+                defined_by_type=str(line["defined_by_type"]),
+            )
+            Query.objects.filter(pk=made.pk).update(
+                created_at=self._instant(line["created_at"]), updated_at=self._instant(line["updated_at"])
             )
 
     def _plant(self) -> None:

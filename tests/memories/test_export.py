@@ -18,13 +18,14 @@ from django.core.management import CommandError, call_command
 from members.models import Event, Group, Member, Organisation
 from memories.content import read_changes
 from memories.media import Sniffer
-from memories.models import Embedding, File, Grant, Hold, Memory, Reach, Record, RecordImport, Snapshot, Version
+from memories.models import Embedding, File, Grant, Hold, Memory, Query, Reach, Record, RecordImport, Snapshot, Version
 from memories.models.files import store
-from memories.services import bulk, files, records, snapshots, tree, types
+from memories.services import bulk, files, queries, records, snapshots, tree, types
 from memories.services.archive import Broken
 from memories.services.exports import export
 from memories.services.imports import Imported, Wish, bring_in
 from memories.services.sight import Place, look
+from memories.statements import read_definition
 from tests import factories
 from tests.conftest import Api
 from tests.memories.test_files import DOT, part, place_of_its_own
@@ -79,6 +80,8 @@ def world(alice: Member, bob: Member, agent: Member, carol: Member, shared: Memo
     factories.record(bob, below, [part(dot)], type="note")
     factories.record(bob, below, "A ticket.", type="x.ticket", attributes={"severity": "low", "contact": {"name": "Q"}})
     snapshots.take(at(alice, shared), "Before", "the change")
+    asked = {"body": {"text": "{what}"}, "params": {"properties": {"what": {"type": "string"}}}, "requires": "write"}
+    queries.define(at(bob, below), "about", read_definition(asked))
     Hold.objects.create(
         organisation_id=alice.organisation_id,
         memory=below,
@@ -153,6 +156,7 @@ def test_an_export_of_an_import_is_the_export(exported: Path, elsewhere: Organis
         "versions": 6,
         "snapshots": 1,
         "holds": 2,
+        "queries": 1,
     }
 
 
@@ -431,3 +435,19 @@ def test_a_deleted_memory_takes_no_import(alice: Member, exported: Path) -> None
     tree.delete(at(alice, above))
     with pytest.raises(Broken):
         bring_in(exported, Wish(organisation=alice.organisation, parent=above))
+
+
+def test_an_export_from_before_there_were_queries_is_read(exported: Path, elsewhere: Organisation) -> None:
+    manifest = json.loads((exported / "manifest.json").read_text())
+    del manifest["counts"]["queries"]
+    (exported / "manifest.json").write_text(json.dumps(manifest))
+    (exported / "queries.jsonl").unlink()
+    moved(exported, elsewhere)
+    assert Query.objects.filter(organisation=elsewhere).count() == 0
+
+
+def test_a_query_that_could_not_be_defined_is_not_imported(exported: Path, elsewhere: Organisation) -> None:
+    rewrite(exported, "queries", lambda found: [{**found[0], "body": "SELECT 1"}])
+    with pytest.raises(Broken):
+        moved(exported, elsewhere)
+    assert not Memory.objects.filter(organisation=elsewhere).exists()
