@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from memories.access import Privilege
 from memories.models import Job
-from memories.services import erasure, snapshots
+from memories.services import erasure, observing, snapshots
 from uhp_site.http import pagination
 from uhp_site.http.errors import MemoryInvalid
 from uhp_site.http.fields import Fields
@@ -50,9 +50,12 @@ class JobDetail(MemoryEndpoint):
 
     @document.read_job
     def get(self, request: Request, memory_id: str, job_id: str) -> dict[str, Any]:
-        """Read how a job stands; a finished erasure comes with its report."""
+        """Read how a job stands; an observation comes with its records, a finished erasure with its report."""
         job = erasure.readable(self.place, job_id)
         shown = shapes.job(job)
+        if job.kind == observing.KIND:
+            kept = observing.kept_by(self.place, job)
+            shown["data"] = list(map(shapes.record, kept, self.reader.resolved(kept)))
         if job.kind == erasure.KIND and job.state == Job.State.COMPLETED:
             shown["erasure"] = shapes.erasure(erasure.report(self.place, job))
         return shown

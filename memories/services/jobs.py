@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 from celery import current_app
 from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memories.models import Job
@@ -21,6 +23,13 @@ log = structlog.get_logger(__name__)
 
 Work = Callable[[Job], None]
 """Does a job in steps, each a transaction of its own that ends with `step`; may run again from the start."""
+
+# Kinds whose turns are given out fairly, not message by message (`fairness`).
+IN_TURNS = frozenset({"consolidation"})
+
+
+class Later(Exception):
+    """Raised by work that makes room for others: the job waits for its next turn, and none of this is a failure."""
 
 
 def enqueue(kind: str, organisation_id: str, *, memory_id: str = "", actor: str = "", **payload: Any) -> Job:
@@ -43,15 +52,16 @@ def send(job_id: str) -> None:
 def run(job_id: str, kinds: dict[str, Work]) -> None:
     """Do a job unless it is done or somebody is at it right now. A failure is kept with the row and tried again."""
     with _alone(job_id) as mine:
-        job = Job.objects.unfinished().filter(pk=job_id).first() if mine else None
+        job = _claim(job_id) if mine else None
         if job is None:
             return
-        now = timezone.now()
-        job.state, job.started_at, job.heard_at = Job.State.RUNNING, job.started_at or now, now
-        job.attempts += 1
-        job.save(update_fields=["state", "started_at", "heard_at", "attempts"])
         try:
             kinds[job.kind](job)
+        except Later:
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
+                state=Job.State.QUEUED, attempts=0, heard_at=timezone.now()
+            )
+            return
         except Exception as failure:
             _fail(job, failure)
             return
@@ -66,14 +76,22 @@ def step(job: Job, done: int, total: int | None = None) -> None:
 
 
 def finish(job: Job, state: str, error: str = "") -> None:
-    """End a job, once."""
+    """End a job, once; one that was cancelled meanwhile stays so."""
     job.state, job.error, job.finished_at, job.heard_at = state, error, timezone.now(), timezone.now()
-    job.save(update_fields=["state", "error", "finished_at", "heard_at", "done", "total", "result"])
+    fields = ("state", "error", "finished_at", "heard_at", "done", "total", "result")
+    ended = {field: getattr(job, field) for field in fields}
+    Job.objects.filter(pk=job.pk).exclude(state=Job.State.CANCELLED).update(**ended)
+
+
+def cancel(job: Job) -> bool:
+    """Cancel a job that nobody has begun; false when somebody has, or it is over."""
+    waiting = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED)
+    return bool(waiting.update(state=Job.State.CANCELLED, finished_at=timezone.now(), heard_at=timezone.now()))
 
 
 def sweep() -> int:
     """Send again what was lost; returns how many."""
-    lost = list(Job.objects.lost().values_list("id", flat=True)[:100])
+    lost = list(Job.objects.lost().exclude(kind__in=IN_TURNS).values_list("id", flat=True)[:100])
     Job.objects.filter(pk__in=lost).update(heard_at=timezone.now())
     for job_id in lost:
         send(job_id)
@@ -85,7 +103,8 @@ def retry(job: Job) -> None:
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.QUEUED, error="", attempts=0, finished_at=None, heard_at=timezone.now()
     )
-    transaction.on_commit(lambda: send(job.id))
+    if job.kind not in IN_TURNS:
+        transaction.on_commit(lambda: send(job.id))
 
 
 def _fail(job: Job, failure: Exception) -> None:
@@ -96,6 +115,15 @@ def _fail(job: Job, failure: Exception) -> None:
     else:
         # The sweep takes it up again: what failed at once would most likely fail at once again.
         Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, error=sentence, heard_at=timezone.now())
+
+
+def _claim(job_id: str) -> Job | None:
+    # In one statement: a job is cancelled before it begins, or not at all.
+    now = timezone.now()
+    claimed = Job.objects.unfinished().filter(pk=job_id).update(
+        state=Job.State.RUNNING, started_at=Coalesce("started_at", now), heard_at=now, attempts=F("attempts") + 1
+    )
+    return Job.objects.get(pk=job_id) if claimed else None
 
 
 class _alone:

@@ -1,0 +1,93 @@
+"""A consolidation in a real worker that is killed in the middle: no copy, no gap, and nobody has to do anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.operations.server import Server, manage
+from tests.operations.test_up import connect
+
+EPISODES = 200
+TOGETHER = 200
+KILLS = 2
+
+
+def said(number: int) -> str:
+    """A sentence that every engine keeps, and that is like no other."""
+    return f"Customer number {7919 * number} ordered {number + 3} pallets of part K-{31 * number + 7} on 3 May 2026."
+
+
+def counted(directory: Path, query: str) -> Any:
+    with connect(directory) as connection:
+        [row] = connection.execute(query.encode()).fetchall()
+    return row[0]
+
+
+def test_a_killed_worker_leaves_neither_a_copy_nor_a_gap(run: Callable[..., Server], place: Path) -> None:
+    server = run("runs", "--no-demo", HEARTWOOD_CONSOLIDATE="off")
+    server.wait_until_ready()
+    made = manage(
+        "create_organisation", "Acme", "--owner-email", "a@acme.example", "--data", str(place / "runs"), "--json"
+    )
+    assert made.returncode == 0, made.stderr
+    key = json.loads(made.stdout)
+    token = next(value for value in flattened(key) if value.startswith("hw_"))
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+        provider = client.get("/v1/memories/providers").json()["data"][0]["id"]
+        memory = client.post("/v1/memories", json={"name": "Orders", "provider": provider}).json()["id"]
+        for start in range(0, EPISODES, TOGETHER):
+            episodes = [{"content": said(number)} for number in range(start, start + TOGETHER)]
+            assert client.post(f"/v1/memories/{memory}/observe", json={"episodes": episodes}).status_code == 200
+        begun = client.post(f"/v1/memories/{memory}/consolidations").json()
+        address = f"/v1/memories/{memory}/consolidations/{begun['id']}"
+        kills = 0
+        read = 0
+        deadline = time.monotonic() + 240
+        while (shown := client.get(address).json())["status"] in ("queued", "running"):
+            assert time.monotonic() < deadline, shown
+            assert shown["read"]["episodes"] >= read
+            # Each time it has come forward, a few times.
+            if kills < KILLS and shown["read"]["episodes"] > read:
+                for worker in server.named("worker"):
+                    os.kill(worker, signal.SIGKILL)
+                kills += 1
+            read = shown["read"]["episodes"]
+            time.sleep(0.05)
+        assert (shown["status"], shown["read"]["episodes"], shown["error"]) == ("completed", EPISODES, "")
+        assert kills == KILLS
+        changes: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = client.get(f"{address}/changes", params={"limit": 200, **({"cursor": cursor} if cursor else {})})
+            changes += page.json()["data"]
+            cursor = page.json()["next"]
+    created = [one for one in changes if one["change"] == "created"]
+    assert shown["changes"]["created"] == len(created)
+    sources = [source for one in changes for source in one["x_change"]["sources"]]
+    statements = [one["id"] for one in created if one["type"] not in ("entity", "person", "company")]
+    assert len(set(statements)) == len(statements)
+    assert len(set(sources)) == EPISODES, "an episode was left out"
+    copies = (
+        "SELECT count(*) - count(DISTINCT content::text) FROM memories_version "
+        "WHERE writer_kind = 'provider' AND invalidated_at IS NULL AND content::text <> '[]'"
+    )
+    assert counted(place / "runs", copies) == 0, "an episode was read twice"
+    assert counted(place / "runs", "SELECT count(*) FROM memories_run WHERE state = 'completed'") == 1
+    assert server.stop() == 0
+
+
+def flattened(value: Any) -> list[str]:
+    """All strings anywhere inside."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for inner in value for text in flattened(inner)]
+    return [value] if isinstance(value, str) else []
