@@ -64,6 +64,7 @@ Record = _shape(
     written_by=s.JSONField(),
     references=s.ListField(child=s.JSONField()),
     trust=s.ChoiceField(choices=["untrusted"]),
+    x_review=s.ChoiceField(choices=["held"], required=False, help_text="It waits for a person, and is not kept yet."),
 )
 Grant = _shape(
     "MemoryGrant",
@@ -263,6 +264,7 @@ remember = _describe(
     404,
     413,
     422,
+    503,
     request=_shape("MemoryRecordCreate", type=s.CharField(required=False), **_DRAFT),
 )
 read_record = _describe("records_read", Record(), 403, 404, 422, parameters=[_query("as_of", OpenApiTypes.DATETIME)])
@@ -276,6 +278,7 @@ revise = _describe(
     404,
     409,
     422,
+    503,
     parameters=_EXPECTED,
     request=_shape(
         "MemoryRecordChange",
@@ -303,12 +306,17 @@ recall = _describe(
         "MemoryRecallRequest",
         query=s.CharField(required=False, help_text="Found by meaning"),
         text=s.CharField(required=False, help_text="Found by words"),
-        filters=s.JSONField(required=False),
+        filters=s.JSONField(
+            required=False,
+            help_text="{field, op, value}, {and: [...]} or {or: [...]}; op is eq, in, gt, gte, lt, lte or contains",
+        ),
         types=s.ListField(child=s.CharField(), required=False),
         as_of=s.DateTimeField(required=False, allow_null=True),
         include=s.ChoiceField(choices=["active", "all"], required=False),
         depth=s.IntegerField(required=False, allow_null=True, min_value=0),
         limit=s.IntegerField(required=False, min_value=1, max_value=100),
+        x_profile=s.CharField(required=False, help_text="How to rank: default, or one of those for comparing with it"),
+        x_explain=s.BooleanField(required=False, help_text="Say how the answer came about, in x_explanation"),
     ),
 )
 Snapshot = _shape(
@@ -402,3 +410,6 @@ place_hold = _describe(
     ),
 )
 lift_hold = _describe("holds_lift", Hold(), 403, 404)
+
+# For what is described beside its endpoints.
+shape, describe, listed_as, query_parameter, PAGE = _shape, _describe, _list, _query, _PAGE

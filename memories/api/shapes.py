@@ -13,6 +13,8 @@ from memories.reader import NEIGHBOURS, MemoryView, Neighbours, ResolvedReferenc
 from memories.recall.pipeline import Recalled
 from memories.services.erasure import HIDDEN, Report
 
+from . import explained
+
 JOB_STATUS = {
     Job.State.QUEUED: "pending",
     Job.State.RUNNING: "pending",
@@ -102,6 +104,7 @@ def record(version: RecordVersion, references: Sequence[ResolvedReference]) -> d
         "references": [reference(one) for one in references],
         "trust": "untrusted",
         **({"follows": asdict(version.follows)} if version.follows else {}),
+        **({"x_review": version.review} if version.review else {}),
     }
 
 
@@ -124,9 +127,13 @@ def writer(one: Writer) -> dict[str, Any]:
 
 
 def recall(
-    answer: Recalled, references: Sequence[Sequence[ResolvedReference]], neighbours: Neighbours
+    answer: Recalled,
+    references: Sequence[Sequence[ResolvedReference]],
+    neighbours: Neighbours,
+    *,
+    explain: bool = False,
 ) -> dict[str, Any]:
-    """A MemoryRecall (Memories §2.8)."""
+    """A MemoryRecall (Memories §2.8); `x_similar` counts near-identical records that gave their place to others."""
     return {
         "object": "memory.recall",
         "results": [
@@ -135,12 +142,15 @@ def recall(
                 "memory": {"id": hit.version.memory_id, "name": hit.memory_name},
                 "score": hit.score,
                 "why": list(hit.why),
+                **({"x_similar": hit.similar} if hit.similar else {}),
+                **({"x_explanation": explained.hit(hit)} if explain else {}),
             }
             for hit, resolved in zip(answer.hits, references, strict=True)
         ],
         **around(neighbours),
         "degraded": [*answer.degraded, *([f"children:capped_at_{NEIGHBOURS}"] if neighbours.capped else [])],
         "abstain": answer.abstain,
+        **({"x_explanation": explained.explanation(answer.explanation)} if explain and answer.explanation else {}),
     }
 
 

@@ -15,6 +15,7 @@ from django.db.models import Exists, F, Func, JSONField, OuterRef, Q
 from members.ids import PublicIdField
 
 from .records import HAS_FILE, Version
+from .review import Held
 
 log = structlog.get_logger(__name__)
 
@@ -82,8 +83,9 @@ class FileQuerySet(models.QuerySet["File"]):
         return self.filter(Exists(self._naming(within or Q())))
 
     def unnamed(self) -> FileQuerySet:
-        """Those that no version names."""
-        return self.filter(~Exists(self._naming(Q())))
+        """Those that no version names, and no draft that waits for a review or can come back from one."""
+        naming = Q(organisation=OuterRef("organisation"), draft__content__contains=part_naming(OuterRef("pk")))
+        return self.filter(~Exists(self._naming(Q())), ~Exists(Held.objects.filter(naming)))
 
     def hold(self) -> list[File]:
         """Lock them, so that nobody removes or names them meanwhile; those being removed are gone from the answer."""

@@ -23,7 +23,7 @@ from memories.providers import registry
 from memories.providers.base import Provider
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound, MemoryUnavailable, OnHold, RecordNotFound
 
-from . import holds, jobs, leftovers
+from . import golden, held, holds, jobs, leftovers
 from .records import provider_of
 from .sight import Place
 
@@ -60,6 +60,7 @@ def begin(place: Place, record_ids: Sequence[str], *, later: bool = False) -> Jo
     asked = [Reference(record_id, memory_id=memory.id) for record_id in dict.fromkeys(record_ids)]
     there = provider_of(place).existing(asked)
     known = [one.record_id for one in asked if (one.memory_id, one.record_id) in there]
+    known += held.waiting(memory, {one.record_id for one in asked} - set(known))
     if not known:
         raise RecordNotFound()
     holds.require_free(caller, memory, known)
@@ -157,8 +158,11 @@ def _remove(job: Job, provider: Provider) -> None:
     erased = [*asked, *_derived(job.organisation_id, provider, asked)]
     ids = [record_id for _, record_id in erased]
     removed = provider.erase(ids)
-    names = release(removed.file_ids)
-    files = set(removed.file_ids) - set(File.objects.filter(pk__in=removed.file_ids).values_list("id", flat=True))
+    drafts = held.erase(job.organisation_id, ids)
+    questions = golden.erase(job.organisation_id, ids)
+    named = {*removed.file_ids, *drafts.file_ids}
+    names = release(named)
+    files = named - set(File.objects.filter(pk__in=named).values_list("id", flat=True))
     # After the records: whoever still revises one is waited for, and its answer is kept by then.
     answers = idempotency.burn(job.organisation_id, [*ids, *files])
     actor = Actor(job.actor, Origin(job.payload["via"], job.payload["address"]))
@@ -168,7 +172,13 @@ def _remove(job: Job, provider: Provider) -> None:
         )
     job.result = {
         "erased": erased,
-        "before": {**removed.counts, "answers": answers, "files": len(names)},
+        "before": {
+            **removed.counts,
+            **drafts.counts,
+            **({"golden": questions} if questions else {}),
+            "answers": answers,
+            "files": len(names),
+        },
         "bytes": names,
     }
     jobs.step(job, done=1, total=2)
@@ -194,6 +204,8 @@ def _verify(job: Job, provider: Provider) -> None:
     ids = [record_id for _, record_id in job.result["erased"]]
     left = {
         **provider.left(ids),
+        "held": held.left(job.organisation_id, ids),
+        "golden": golden.left(job.organisation_id, ids),
         "answers": idempotency.kept(job.organisation_id, ids),
         "files": sum(store().exists(name) for name in job.result["bytes"]),
     }

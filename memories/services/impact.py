@@ -141,10 +141,20 @@ def of_deactivating(caller: Caller, member: Member) -> Impact:
     return _of_member(caller, member, frozenset())
 
 
-def _of_member(caller: Caller, member: Member, after: frozenset[str]) -> Impact:
-    if not caller.member.is_owner:
+def of_retiring(caller: Caller, agent: Member) -> Impact:
+    """What ending an agent does. Of memories that the caller does not see, only an owner is told that there are any.
+
+    Who may end it was decided before.
+    """
+    return _of_member(caller, agent, frozenset(), managed=True)
+
+
+def _of_member(caller: Caller, member: Member, after: frozenset[str], *, managed: bool = False) -> Impact:
+    if not caller.member.is_owner and not managed:
         raise MemoryForbidden("Only an owner of the organisation may do this.")
     tree = Memory.objects.of(caller.organisation_id)
+    if not caller.member.is_owner:
+        tree = tree.held_by(caller.principals)
     before = caller_for(member).principals if member.is_active else frozenset()
     compared = tree.held_by(before).with_privileges(before).with_privileges(after, alias="held_after")
     rows = compared.with_privileges(caller.principals, alias="known").filter(~Q(held=F("held_after"))).order_by("id")

@@ -13,7 +13,7 @@ from memories.models import Job, Memory, Record
 from memories.models.files import release
 from memories.providers import registry
 
-from . import jobs
+from . import golden, jobs
 
 MEMORIES = 200
 RECORDS = 200
@@ -41,6 +41,7 @@ def erase_some(job: Job, batch: dict[str, str]) -> bool:
         removed = provider.erase([one for one, memory_id in some.items() if batch[memory_id] == provider_id])
         release(removed.file_ids)
     idempotency.burn(job.organisation_id, list(some))
+    golden.erase(job.organisation_id, list(some))
     jobs.step(job, job.done + len(some))
     return bool(some)
 

@@ -17,6 +17,7 @@ from memories.providers import registry
 from memories.providers.base import Page, Provider, RecordVersion, View, Writer
 from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, MemoryUnsupported, RecordNotFound, VersionConflict
 
+from . import gate, held, refusals, schedules
 from .drafts import prepared
 from .sight import Place
 
@@ -40,7 +41,9 @@ def remember(place: Place, draft: Draft) -> RecordVersion:
     """Write a record into a memory, stamped with its writer and the server's time (Memories §4.6)."""
     place.require(Privilege.WRITE)
     with standing(), transaction.atomic():
-        written = provider_of(place).remember(place.memory.id, prepared(place, draft), writer(place))
+        written = gate.remember(place.memory, prepared(place, draft), writer(place))
+        if draft.type == "episode" and not written.review:
+            schedules.heard(place.memory)
     place.used(wrote=True)
     return written
 
@@ -63,8 +66,12 @@ def revise(place: Place, record_id: str, changes: Changes, expected: Expected | 
             kept = replace(changes, references=with_hidden(place, head, changes))
         return prepared(place, kept.apply(without_reason(head.draft)), head.draft)
 
-    with standing():
-        revised = provider_of(place).revise(place.memory.id, record_id, change, writer(place)) or unknown()
+    with standing(), transaction.atomic():
+        revised = (
+            gate.revise(place.memory, record_id, change, writer(place))
+            or gate.amend(place, record_id, change, writer(place))
+            or unknown()
+        )
     place.used(wrote=True)
     return revised
 
@@ -78,8 +85,15 @@ def forget(place: Place, record_id: str, expected: Expected | None = None) -> Re
             expected.check(head)
         require_own(head)
 
-    with standing():
-        forgotten = provider_of(place).forget(place.memory.id, record_id, check) or unknown()
+    with standing(), transaction.atomic():
+        forgotten = (
+            provider_of(place).forget(place.memory.id, record_id, check)
+            or gate.withdraw(place, record_id, writer(place))
+            or unknown()
+        )
+        if forgotten.draft.type != "episode" and not forgotten.review:
+            # What a person does not want is not derived again.
+            refusals.refuse(place.memory, [refusals.content_hash(place.memory.id, forgotten.draft)])
     place.used(wrote=True)
     return forgotten
 
@@ -109,7 +123,11 @@ def get(place: Place, record_id: str, as_of: datetime | None = None) -> RecordVe
     """One record, now or at an instant. Raises RecordNotFound."""
     place.require(Privilege.READ)
     place.used()
-    return provider_of(place).get(place.memory.id, record_id, as_of) or unknown()
+    found = provider_of(place).get(place.memory.id, record_id, as_of)
+    if found is None and as_of is None:
+        # What waits is a record to the one who wrote it and to those who review it, and to nobody else.
+        found = held.shown_to(place, record_id, reviews=Privilege.DELETE in place.privileges)
+    return found or unknown()
 
 
 def history(place: Place, record_id: str) -> Sequence[RecordVersion]:

@@ -1,0 +1,228 @@
+"""The inbox: everything that a reviewer may decide, across memories, and one item as a person looks at it.
+
+Who reviews: a person who holds both read and delete on the memory; for what they wrote themselves, or had written on
+their behalf, somebody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from members.callers import Caller
+from memories.access import Privilege
+from memories.content import Draft, words_of
+from memories.models import Held, Memory, ReviewItem
+from memories.providers.base import Question, RecordVersion, View
+from memories.signals.base import Signal
+from memories.signals.context import Difference, Nearby, conflict, differences, near_duplicate
+from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
+
+from . import held
+from .records import provider_of
+from .sight import Place, look
+
+REVIEWS = Privilege.READ | Privilege.DELETE
+NEAREST = 5
+ORDERS = ("oldest", "strongest")
+State = ReviewItem.State
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the inbox is shown; empty is all of it."""
+
+    memory_id: str = ""
+    kinds: tuple[str, ...] = ()
+    writer: str = ""
+    type: str = ""
+    signal: str = ""
+    standing: bool | None = None
+    held: bool | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some items, how many there are in all, and where the next page begins."""
+
+    items: tuple[ReviewItem, ...]
+    total: int
+    next: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class Near:
+    """An existing record near an item, and in what the two differ."""
+
+    version: RecordVersion
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """An item as it is now. `version` is what is looked at, `before` what was there before it, `head` what is current.
+
+    `fingerprint` says all that a decision depends on: one that was made of another is refreshed, not done.
+    """
+
+    item: ReviewItem
+    place: Place
+    version: RecordVersion | None
+    before: RecordVersion | None
+    head: RecordVersion | None
+    fingerprint: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is readable by nobody else before somebody decides."""
+        return self.item.held_id is not None
+
+
+def may_review(caller: Caller, place: Place) -> bool:
+    """Whether the caller reviews here at all: a person, with read and delete."""
+    return caller.member.type == "human" and REVIEWS in place.privileges
+
+
+def inbox(
+    caller: Caller,
+    filters: Filters | None = None,
+    *,
+    order: str = "oldest",
+    limit: int = 50,
+    after: tuple[str, str] | None = None,
+) -> Page:
+    """What the caller may decide, oldest or strongest first; empty for an agent."""
+    if caller.member.type != "human":
+        return Page((), 0, None)
+    found = _filtered(open_for(caller), filters or Filters())
+    total = found.count()
+    if order == "strongest":
+        if after:
+            weight, item_id = float(after[0]), after[1]
+            found = found.filter(Q(weight__lt=weight) | Q(weight=weight, id__gt=item_id))
+        rows = list(found.order_by("-weight", "id").select_related("memory", "held")[: limit + 1])
+    else:
+        if after:
+            moment, item_id = datetime.fromisoformat(after[0]), after[1]
+            found = found.filter(Q(created_at__gt=moment) | Q(created_at=moment, id__gt=item_id))
+        rows = list(found.order_by("created_at", "id").select_related("memory", "held")[: limit + 1])
+    page = tuple(rows[:limit])
+    if len(rows) <= limit:
+        return Page(page, total, None)
+    last = page[-1]
+    return Page(page, total, (str(last.weight) if order == "strongest" else last.created_at.isoformat(), last.id))
+
+
+def open_for(caller: Caller) -> QuerySet[ReviewItem]:
+    """The open items that the caller may decide: not those about what they wrote themselves."""
+    mine = caller.member.principal
+    return (
+        ReviewItem.objects.filter(organisation_id=caller.organisation_id, state=State.OPEN)
+        .filter(memory__in=reviewable(caller))
+        .exclude(writer=mine)
+        .exclude(on_behalf_of=mine)
+    )
+
+
+def reviewable(caller: Caller) -> QuerySet[Memory]:
+    """The memories where the caller reviews."""
+    return Memory.objects.of(caller.organisation_id).held_by(caller.principals, REVIEWS)
+
+
+def find(caller: Caller, item_id: str) -> Looked:
+    """An item with what it is about. Raises MemoryNotFound, alike for unknown, unseen and not theirs to review."""
+    item = ReviewItem.objects.filter(organisation_id=caller.organisation_id, pk=item_id).first()
+    if item is None:
+        raise MemoryNotFound()
+    place = look(caller, item.memory_id)
+    if not may_review(caller, place):
+        raise MemoryNotFound()
+    return looked(place, item)
+
+
+def looked(place: Place, item: ReviewItem) -> Looked:
+    """An item as it is now."""
+    provider = provider_of(place)
+    history = list(provider.history(place.memory.id, item.record_id)) if item.record_id else []
+    head = history[-1] if history else None
+    version: RecordVersion | None
+    if item.held_id:
+        kept = Held.objects.get(pk=item.held_id)
+        version = held.version_of(kept)
+        before = next((one for one in history if one.number == kept.base), None)
+        state = kept.state + str(hashlib.sha256(repr(kept.draft).encode()).hexdigest())
+    else:
+        version = next((one for one in history if one.number == item.version), None) or head
+        before = next((one for one in history if version and one.number == version.number - 1), None)
+        state = ""
+    parts = [
+        item.id,
+        item.state,
+        item.version,
+        item.times,
+        state,
+        head.number if head else 0,
+        head.status if head else "",
+    ]
+    fingerprint = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
+    return Looked(item, place, version, before, head, fingerprint)
+
+
+def require_theirs(caller: Caller, item: ReviewItem) -> None:
+    """Raise MemoryForbidden for what the caller wrote, or had written on their behalf: nobody approves their own."""
+    if caller.member.principal in (item.writer, item.on_behalf_of):
+        raise MemoryForbidden("Somebody else has to decide about what you wrote.")
+
+
+def nearest(seen: Looked) -> list[Near]:
+    """The current records of the same memory that are nearest to an item, with what they say otherwise."""
+    if seen.version is None:
+        return []
+    said = said_by(seen.version.draft)
+    provider = provider_of(seen.place)
+    found = provider.candidates([seen.place.memory.id], Question(query=said[:2000], limit=NEAREST + 1))
+    best = sorted(found.candidates, key=lambda one: -max(one.scores.values(), default=0.0))[: NEAREST * 2]
+    opened = provider.open([one.key for one in best], View())
+    versions = [opened[one.key] for one in best if one.key in opened]
+    others = [one for one in versions if one.id != seen.item.record_id][:NEAREST]
+    return [Near(one, differences(said, said_by(one.draft))) for one in others]
+
+
+def compared(seen: Looked, near: Sequence[Near]) -> tuple[Signal, ...]:
+    """That an item says what another record says already, or says otherwise than one; told of what is near it now."""
+    if seen.version is None:
+        return ()
+    said = said_by(seen.version.draft)
+    others = [Nearby(one.version.id, said_by(one.version.draft)) for one in near]
+    same, other = near_duplicate(said, others), conflict(said, others)
+    return tuple(one for one in (same, other[0] if other else None) if one)
+
+
+def said_by(draft: Draft) -> str:
+    """The title and the words of a draft."""
+    return words_of(draft.title, draft.content, {})
+
+
+def _filtered(found: QuerySet[ReviewItem], filters: Filters) -> QuerySet[ReviewItem]:
+    exact: dict[str, Any] = {"memory_id": filters.memory_id, "writer": filters.writer, "type": filters.type}
+    found = found.filter(**{name: value for name, value in exact.items() if value})
+    if filters.kinds:
+        found = found.filter(kind__in=filters.kinds)
+    if filters.signal:
+        found = found.filter(signals__contains=[{"name": filters.signal}])
+    if filters.standing is not None:
+        found = found.filter(standing=filters.standing)
+    if filters.held is not None:
+        found = found.filter(held__isnull=not filters.held)
+    return found
+
+
+def recent(caller: Caller, limit: int = 20) -> Sequence[ReviewItem]:
+    """The last decisions of the caller that can be taken back, newest first."""
+    mine = ReviewItem.objects.filter(organisation_id=caller.organisation_id, reviewer=caller.member.principal)
+    return list(mine.exclude(undo=None).order_by("-decided_at", "-id")[:limit])
