@@ -18,7 +18,7 @@ CAPABILITIES = {
     "files_input": False,
     "files_output": False,
     "session_listing": False,
-    "harness_management": False,
+    "harness_management": True,
     "session_sharing": False,
     "idempotency": True,
     "plugins": False,

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
+from harnesses import urls as harnesses_urls
 from members import urls as members_urls
 from members.console import home
 from memories import urls as memories_urls
@@ -25,7 +26,9 @@ urlpatterns = [
     path("v1/uhp", Discovery.as_view(), name="discovery"),
     path("v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("v1/", include(memories_urls.api)),
+    path("v1/", include(harnesses_urls.api)),
     re_path(r"^v1(?:/|$)", envelope.not_found),
+    *harnesses_urls.door,
     path("", home, name="home"),
     path("accounts/", include("allauth.urls")),
     path("console/styleguide", styleguide, name="styleguide"),
