@@ -94,7 +94,9 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
         "org": organisation,
         "organisations": organisations_of(request, organisation),
         "tree_url": tree_url,
+        "search_url": reverse("console:search", args=[slug]),
         "nav": [
+            Link("Home", reverse("console:overview", args=[slug]), current == "home", "home"),
             Link("Memories", tree_url, current == "memories", "memory"),
             Link("People and agents", reverse("console:people", args=[slug]), current == "people", "people"),
             *([audit] if request.caller.member.is_owner else []),

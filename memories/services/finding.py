@@ -13,6 +13,7 @@ from members.models import annotated
 from memories.access import Privilege
 from memories.models import Memory
 from memories.models.tree import MemoryQuerySet
+from memories.recall import everywhere
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,16 @@ def find(caller: Caller, words: str, limit: int, after: tuple[Any, ...] | None =
     """Memories in whose name or description every word occurs, those named so first."""
     found = Memory.objects.of(caller.organisation_id).held_by(caller.principals)
     return _page(caller, matching(found, words), words, limit, after)
+
+
+def records(caller: Caller, words: str, limit: int) -> Sequence[everywhere.Found]:
+    """Current records that have the words, best first, of all memories that the caller reads."""
+    return everywhere.by_words(caller.organisation_id, caller.principals, words, limit)
+
+
+def newest(caller: Caller, limit: int) -> Sequence[everywhere.Found]:
+    """The current records that were written last, of all memories that the caller reads."""
+    return everywhere.newest(caller.organisation_id, caller.principals, limit)
 
 
 def places_to_move(caller: Caller, memory: Memory, words: str, limit: int, after: tuple[Any, ...] | None) -> Found:

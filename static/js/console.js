@@ -72,7 +72,15 @@
     const search = document.querySelector("[data-search]");
     if (search && event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey)) {
       event.preventDefault();
-      search.select();
+      htmx.ajax("GET", search.form.action, { target: "#dialog-body", swap: "innerHTML" });
+    }
+    // In a list of places to go the arrows walk from one to the next, and back to the words.
+    const jump = event.target.closest?.("[data-jump]");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (jump && step) {
+      event.preventDefault();
+      const stops = [...jump.querySelectorAll("input[type=search], a[href]")];
+      stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length].focus();
     }
   });
 
@@ -93,7 +101,7 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id !== "dialog-body") return;
     if (!dialog().open) dialog().showModal();
-    (dialog().querySelector("[aria-invalid='true']") ?? event.detail.target).focus();
+    (dialog().querySelector("[aria-invalid='true'], [data-first]") ?? event.detail.target).focus();
   });
 
   document.addEventListener("htmx:responseError", (event) => {
