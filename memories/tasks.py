@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from memories.services import erasure, files, jobs, purge, tree
+from memories.services import (
+    consolidating,
+    erasure,
+    fairness,
+    files,
+    golden,
+    indexing,
+    jobs,
+    language,
+    purge,
+    reembed,
+    starting,
+    tree,
+    undoing,
+)
 
-KINDS: dict[str, jobs.Work] = {erasure.KIND: erasure.work, tree.PURGE: purge.purge}
+KINDS: dict[str, jobs.Work] = {
+    erasure.KIND: erasure.work,
+    tree.PURGE: purge.purge,
+    tree.CONSOLIDATION: consolidating.work,
+    indexing.KIND: indexing.work,
+    language.KIND: language.work,
+    reembed.KIND: reembed.work,
+    golden.KIND: golden.work,
+}
 
 
 @shared_task(name=jobs.RUN)
@@ -21,7 +43,43 @@ def sweep_jobs() -> None:
     jobs.sweep()
 
 
+@shared_task(name=fairness.TURN)
+def take_turn() -> None:
+    """Work on the consolidation whose turn it is."""
+    fairness.take_turn(KINDS)
+
+
+@shared_task(name="memories.sweep_runs")
+def sweep_runs() -> None:
+    """Start the consolidations that are due, and go on with those whose message or worker was lost."""
+    starting.sweep()
+
+
 @shared_task(name="memories.sweep_files")
 def sweep_files() -> None:
     """Remove files that nobody names, and bytes that nothing knows."""
     files.sweep()
+
+
+@shared_task(name="memories.tend_indexes")
+def tend_indexes() -> None:
+    """Take new vectors into the indexes of large organisations, and begin to build what is missing."""
+    indexing.tend()
+
+
+@shared_task(name="memories.review_indexes")
+def review_indexes() -> None:
+    """Take down indexes that nobody needs any more, and count the words of large organisations."""
+    indexing.review()
+
+
+@shared_task(name="memories.make_vectors")
+def make_vectors() -> None:
+    """Make the vectors that could not be made when their records were written."""
+    reembed.sweep()
+
+
+@shared_task(name="memories.sweep_reviews")
+def sweep_reviews() -> None:
+    """Accept what is due by itself, and empty drafts that nobody can take back any more."""
+    undoing.sweep()

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from django.urls import path
 
-from .access import Privilege
-from .api import access, files, holds, recall, records, runs, tree, types
-from .api.base import unsupported
+from .api import (
+    access,
+    consolidations,
+    files,
+    graph,
+    holds,
+    observe,
+    prime,
+    queries,
+    recall,
+    records,
+    runs,
+    tree,
+    types,
+)
 from .console import access as console_access
 from .console import audit as console_audit
 from .console import erasing as console_erasing
 from .console import find as console_find
 from .console import holding as console_holding
 from .console import memory as console_memory
+from .console import home as console_home
+from .console import jump as console_jump
 from .console import move as console_move
 from .console import operating as console_operating
 from .console import organisation as console_organisation
@@ -23,8 +37,6 @@ from .console import tree as console_tree
 from .console import versions as console_versions
 from .console import viewas as console_viewas
 from .console import who as console_who
-
-READ, WRITE, DELETE = Privilege.READ, Privilege.WRITE, Privilege.DELETE
 
 ONE = "memories/<str:memory_id>"
 RECORD = f"{ONE}/records/<str:record_id>"
@@ -46,22 +58,21 @@ api = [
     path(f"{RECORD}/content/<str:index>", files.RecordContent.as_view()),
     path(f"{RECORD}/operations/<str:name>", types.RecordOperation.as_view()),
     path(f"{ONE}/recall", recall.Recall.as_view()),
+    path(f"{ONE}/observe", observe.Observe.as_view()),
+    path(f"{ONE}/prime", prime.Prime.as_view()),
+    path(f"{ONE}/graph", graph.MemoryGraph.as_view()),
+    path(f"{ONE}/queries", queries.Queries.as_view()),
+    path(f"{ONE}/queries/<str:name>", queries.QueryDetail.as_view()),
+    path(f"{ONE}/query", queries.FreeQuery.as_view()),
     path(f"{ONE}/erase", runs.Erase.as_view()),
     path(f"{ONE}/jobs/<str:job_id>", runs.JobDetail.as_view()),
+    path(f"{ONE}/consolidations", consolidations.Consolidations.as_view()),
+    path(f"{ONE}/consolidations/<str:run_id>", consolidations.ConsolidationDetail.as_view()),
+    path(f"{ONE}/consolidations/<str:run_id>/changes", consolidations.ConsolidationChanges.as_view()),
+    path(f"{ONE}/consolidations/<str:run_id>/revert", consolidations.ConsolidationRevert.as_view()),
     path(f"{ONE}/snapshots", runs.Snapshots.as_view()),
     path("x-holds", holds.Holds.as_view()),
     path("x-holds/<str:hold_id>", holds.HoldDetail.as_view()),
-    # Declared absent in the capability document, and refused here in its words.
-    path(f"{ONE}/observe", unsupported(post=WRITE).as_view()),
-    path(f"{ONE}/graph", unsupported(post=READ).as_view()),
-    path(f"{ONE}/queries", unsupported(get=READ).as_view()),
-    path(f"{ONE}/queries/<str:name>", unsupported(put=WRITE, post=READ).as_view()),
-    path(f"{ONE}/query", unsupported(post=READ).as_view()),
-    path(f"{ONE}/consolidations", unsupported(get=READ, post=WRITE).as_view()),
-    path(f"{ONE}/consolidations/<str:run_id>", unsupported(get=READ).as_view()),
-    path(f"{ONE}/consolidations/<str:run_id>/changes", unsupported(get=READ).as_view()),
-    path(f"{ONE}/consolidations/<str:run_id>/revert", unsupported(post=DELETE).as_view()),
-    path(f"{ONE}/prime", unsupported(get=READ).as_view()),
 ]
 
 MEMORIES = "<slug:organisation>/memories"
@@ -74,6 +85,8 @@ pages = [
     path(MEMORIES, console_tree.tree, name="tree"),
     path(f"{MEMORIES}/new", console_tree.create, name="memory-new"),
     path(f"{MEMORIES}/find", console_find.find, name="find"),
+    path("<slug:organisation>/home", console_home.overview, name="overview"),
+    path("<slug:organisation>/search", console_jump.jump, name="search"),
     path(f"{MEMORIES}/without-anybody", console_organisation.ownerless, name="ownerless"),
     path(PAGE, console_memory.memory, name="memory"),
     path(f"{PAGE}/new", console_tree.create, name="memory-below"),

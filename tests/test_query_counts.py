@@ -16,6 +16,9 @@ from django.test.utils import CaptureQueriesContext
 
 from members.models import Group, Member
 from memories.models import Grant, Memory
+from memories.services.queries import define
+from memories.services.sight import look
+from memories.statements import read_definition
 from tests import factories
 from tests.conftest import Api
 
@@ -49,6 +52,13 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("DELETE", "/v1/memories/{memory}/records/{record}", None),
     ("GET", "/v1/memories/{memory}/records/{record}/history", None),
     ("POST", "/v1/memories/{memory}/recall", {"query": "words", "text": "words", "limit": 50}),
+    ("POST", "/v1/memories/{memory}/recall", {"filters": {"field": "type", "value": "fact"}, "limit": 50}),
+    ("POST", "/v1/memories/{memory}/graph", {}),
+    ("POST", "/v1/memories/{memory}/graph", {"around": "{record}", "hops": 1}),
+    ("PUT", "/v1/memories/{memory}/queries/q", {"body": {"field": "type", "value": "fact"}}),
+    ("GET", "/v1/memories/{memory}/queries", None),
+    ("POST", "/v1/memories/{memory}/queries/all", {}),
+    ("POST", "/v1/memories/{memory}/query", {"statement": {"field": "type", "value": "fact"}}),
     ("GET", "/v1/memories/unknown", None),
 ]
 
@@ -66,6 +76,10 @@ def grow(alice: Member, team: Group, carol: Member, rows: int) -> dict[str, str]
         factories.grant(alice, child, team)
         factories.grant(alice, memory, factories.member(alice.organisation))
         factories.memory(alice, name=f"Root {number}")
+    for number in range(rows):
+        define(look(factories.caller(alice), memory.id), f"q{number}", read_definition({"body": {"text": "words"}}))
+    every = {"body": {"field": "type", "value": "fact"}}
+    define(look(factories.caller(alice), memory.id), "all", read_definition(every))
     grant = factories.grant(alice, memory, carol)
     return {"memory": memory.id, "other": other.id, "record": record.id, "grant": grant.id}
 

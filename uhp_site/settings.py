@@ -201,10 +201,33 @@ SPECTACULAR_SETTINGS = {
 
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = data.broker()
 
-# Which embedder makes vectors: the bundled model, or the deterministic double that fast tests use.
+# Which embedder makes vectors: the bundled model, the deterministic double that fast tests use, or an endpoint.
 EMBEDDER = os.environ.get("HEARTWOOD_EMBEDDER", "minilm")
+EMBEDDING_URL = os.environ.get("HEARTWOOD_EMBEDDING_URL", "")
+EMBEDDING_KEY = os.environ.get("HEARTWOOD_EMBEDDING_KEY", "")
+EMBEDDING_MODEL = os.environ.get("HEARTWOOD_EMBEDDING_MODEL", "")
+EMBEDDING_DIMENSIONS = env_int("HEARTWOOD_EMBEDDING_DIMENSIONS", 0)
+# A chat endpoint that speaks the OpenAI protocol, for the memories that somebody lets use it; empty for none.
+LLM_URL = os.environ.get("HEARTWOOD_LLM_URL", "")
+LLM_KEY = os.environ.get("HEARTWOOD_LLM_KEY", "")
+LLM_MODEL = os.environ.get("HEARTWOOD_LLM_MODEL", "")
 # May any member plant a root, or only the organisation's owners (contract A-09)?
 ROOTS_BY_OWNERS_ONLY = env_bool("HEARTWOOD_ROOTS_BY_OWNERS_ONLY", False)
+# When memories consolidate that nobody gave a schedule: off, idle, hourly or nightly.
+CONSOLIDATE = os.environ.get("HEARTWOOD_CONSOLIDATE", "idle").strip().lower() or "idle"
+if CONSOLIDATE not in {"off", "idle", "hourly", "nightly"}:
+    raise SystemExit(f"HEARTWOOD_CONSOLIDATE must be off, idle, hourly or nightly, not {CONSOLIDATE!r}.")
+# How many consolidations run at the same time, on all workers together; one worker has two threads.
+CONSOLIDATIONS_AT_ONCE = env_int("HEARTWOOD_CONSOLIDATIONS_AT_ONCE", 1)
+# May any member make a harness and its agent, or only the organisation's owners?
+HARNESSES_BY_OWNERS_ONLY = env_bool("HEARTWOOD_HARNESSES_BY_OWNERS_ONLY", False)
+# What an agent can be configured for, and the models each runs, its default first; none where it is not asked.
+HARNESS_BASES = [
+    {"name": "claude-code", "label": "Claude Code", "models": ["sonnet", "opus", "haiku"]},
+    {"name": "codex", "label": "Codex", "models": ["gpt-5-codex", "gpt-5"]},
+    {"name": "cursor", "label": "Cursor", "models": ["auto"]},
+    {"name": "mcp", "label": "Any MCP client", "models": []},
+]
 
 LOGGING_CONFIG = "uhp_site.logs.configure"
 LOGGING: dict[str, object] = {"level": os.environ.get("HEARTWOOD_LOG_LEVEL", "INFO")}

@@ -65,6 +65,33 @@ ACTIONS = {
     "hold.placed": "Hold placed",
     "hold.lifted": "Hold lifted",
     "snapshot.taken": "Snapshot taken",
+    "query.defined": "Query defined",
+    "query.changed": "Query changed",
+    "golden.saved": "Golden question saved",
+    "golden.removed": "Golden question removed",
+    "consolidation.started": "Consolidation started",
+    "consolidation.stopped": "Consolidation stopped",
+    "consolidation.reverted": "Consolidation taken back",
+    "consolidation.scheduled": "Schedule of consolidation changed",
+    "consolidation.engine_chosen": "Engine of consolidation chosen",
+    "conflict.decided": "Conflict decided",
+    "job.retried": "Job tried again",
+    "review.policy_changed": "Review changed",
+    "review.kept": "Kept in review",
+    "review.approved": "Approved in review",
+    "review.declined": "Declined in review",
+    "review.dismissed": "Dismissed in review",
+    "review.edited": "Edited and kept in review",
+    "review.merged": "Merged in review",
+    "review.moved": "Moved in review",
+    "review.marked_standing": "Made standing in review",
+    "review.accepted": "Accepted by time in review",
+    "review.undone": "Taken back in review",
+    "harness.created": "Harness created",
+    "harness.changed": "Harness changed",
+    "harness.deleted": "Harness deleted",
+    "harness.memories": "Memory settings of a harness changed",
+    "organisation.language": "Text search language changed",
     "type.registered": "Record type registered",
     "type.changed": "Record type changed",
 }
@@ -297,7 +324,9 @@ class Words:
     _key_revoked = _key_issued
 
     def _viewed_as(self) -> str:
-        return "with a recall" if self.detail.get("recalled") else ""
+        if tool := self.detail.get("tool"):
+            return f"tried {tool}"
+        return "with a recall" if self.detail.get("recalled") else "prime" if self.detail.get("primed") else ""
 
 
 Line = Mapping[str, Any]

@@ -13,6 +13,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from memories.content import Draft, Reference
+from memories.filters import Facts, Filter
+
+from .graph import Links
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,10 @@ class Followed:
 
 @dataclass(frozen=True)
 class RecordVersion:
-    """One version of a record, as kept. `status` is active, superseded or forgotten."""
+    """One version of a record, as kept. `status` is active, superseded or forgotten.
+
+    `review` is "held" for one that is not kept yet, because a person has to agree first; no provider says so.
+    """
 
     id: str
     memory_id: str
@@ -48,11 +54,24 @@ class RecordVersion:
     invalidated_at: datetime | None
     writer: Writer
     follows: Followed | None = None
+    review: str = ""
 
     @property
     def name(self) -> str:
         """What a page calls it: the title, or else the start of its words (Memories §4.6)."""
         return self.draft.title or " ".join(self.draft.said.split())[:120] or "Untitled record"
+
+    @property
+    def facts(self) -> Facts:
+        """What of it a filter looks at."""
+        return Facts(
+            type=self.draft.type,
+            attributes=self.draft.attributes or {},
+            valid_from=self.draft.valid_from,
+            valid_to=self.draft.valid_to,
+            written_at=self.written_at,
+            invalidated_at=self.invalidated_at,
+        )
 
 
 Change = Callable[[RecordVersion], Draft]
@@ -64,11 +83,12 @@ Check = Callable[[RecordVersion], None]
 
 @dataclass(frozen=True)
 class View:
-    """Which versions are looked at: the current ones, those of an instant, or all; and of which types."""
+    """Which versions are looked at: the current ones, those of an instant, or all; of which types, and by a filter."""
 
     as_of: datetime | None = None
     include_all: bool = False
     types: tuple[str, ...] = ()
+    filters: Filter | None = None
 
 
 @dataclass(frozen=True)
@@ -108,24 +128,81 @@ class Instant:
 
 
 @dataclass(frozen=True)
+class Named:
+    """Whom and what a question names: the words it does so with, and writers and entity records of these names."""
+
+    names: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
+    entities: frozenset[str] = frozenset()
+
+    def __or__(self, other: Named) -> Named:
+        return Named(self.names | other.names, self.writers | other.writers, self.entities | other.entities)
+
+
+@dataclass(frozen=True)
 class Question:
-    """What is asked of a set of memories: by meaning, by words, or both."""
+    """What is asked of a set of memories: by meaning, by words, or both.
+
+    `meant` is what of the query is compared by meaning, nothing for all of it; `legs` are the signals wanted: those of
+    a candidate, `neighbours` for what was said around, and `terms` when the words are to be told apart. `depth` is how
+    many candidates each of them brings.
+    """
 
     query: str = ""
     text: str = ""
     view: View = field(default_factory=View)
     limit: int = 8
+    meant: str = ""
+    named: Named = field(default_factory=Named)
+    legs: frozenset[str] = frozenset({"meaning", "words", "text"})
+    depth: int = 100
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A version that may answer, by the provider's own key for it, with its raw score by each signal.
 
-    The signals are `meaning` and `words` (of the query) and `text`; a newer version has the higher key.
+    The signals are `meaning` (of what it says), `context` (of that and what was said just before), `words` (of the
+    query), `fields` (1 when it is by or about whom the question names) and `text`; a newer version has the higher key.
+    `matched` are the words of the query that it has; `before` and `after` what was said around it, when that is a
+    candidate, too.
     """
 
     key: int
     scores: Mapping[str, float]
+    matched: frozenset[str] = frozenset()
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The candidates for a question, the words of the query that were looked for, and by which model it was compared.
+
+    `more` says that some signal would have brought more, had it been asked for more.
+    """
+
+    candidates: Sequence[Candidate]
+    words: tuple[str, ...] = ()
+    model: str = ""
+    more: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Awaiting:
+    """How many records were not read yet, and when the newest of them was written."""
+
+    count: int
+    newest: datetime | None
+
+
+class Nearby(Protocol):
+    """Finds what is near in meaning in one memory, again and again; follows what is written meanwhile."""
+
+    def near(self, texts: Sequence[str], limit: int) -> Sequence[Sequence[tuple[RecordVersion, float]]]:
+        """For each text the current records nearest in meaning, best first, each with its similarity."""
+        ...
 
 
 class Provider(Protocol):
@@ -137,8 +214,18 @@ class Provider(Protocol):
         """The capability document (Memories §2.16)."""
         ...
 
-    def remember(self, memory_id: str, draft: Draft, writer: Writer, follows: Followed | None = None) -> RecordVersion:
-        """Write a new record and return its first version; `follows` names the outside source it comes from."""
+    def remember(
+        self,
+        memory_id: str,
+        draft: Draft,
+        writer: Writer,
+        follows: Followed | None = None,
+        record_id: str | None = None,
+    ) -> RecordVersion:
+        """Write a new record and return its first version; `follows` names the outside source it comes from.
+
+        `record_id` is an id that was minted for it before, when somebody has been told it already.
+        """
         ...
 
     def revise(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:
@@ -169,8 +256,20 @@ class Provider(Protocol):
         """Which (memory id, record id) pairs exist, each with the record's name."""
         ...
 
-    def candidates(self, memory_ids: Sequence[str], question: Question) -> Sequence[Candidate]:
+    def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
         """The best candidates by each signal, within these memories only; unordered."""
+        ...
+
+    def named(self, memory_ids: Sequence[str], phrases: Collection[str], view: View) -> Named:
+        """Which of these phrases (lower case) name somebody or something that these memories know of."""
+        ...
+
+    def newest(self, memory_ids: Sequence[str], view: View, limit: int) -> Sequence[int]:
+        """The keys of what a view shows in these memories, newest first."""
+        ...
+
+    def links(self) -> Links | None:
+        """How its records point at each other, for a graph; None when it has none to offer."""
         ...
 
     def open(self, keys: Sequence[int], view: View) -> Mapping[int, RecordVersion]:
@@ -206,6 +305,42 @@ class Provider(Protocol):
 
     def left(self, record_ids: Collection[str]) -> Mapping[str, int]:
         """How much is still kept of these records, by the kinds that `erase` counts."""
+        ...
+
+    def standing(self, memory_id: str, limit: int, after: tuple[datetime, str] | None) -> Page:
+        """Current records whose attribute `standing` is exactly true, in the order they were written (§4.17)."""
+        ...
+
+    def horizon(self, memory_id: str) -> datetime:
+        """An instant up to which everything can be read already; all that is to come lies after it."""
+        ...
+
+    def awaiting(self, memory_id: str, types: Sequence[str], after: tuple[datetime, str] | None) -> Awaiting:
+        """How many current records of these types come after a position, and when the newest was written."""
+        ...
+
+    def earlier(self, memory_id: str, view: View, limit: int, until: tuple[datetime, str]) -> Sequence[RecordVersion]:
+        """The last records up to a position and including it, oldest first."""
+        ...
+
+    def ended(self, memory_id: str, before: datetime, limit: int) -> Sequence[RecordVersion]:
+        """Current records whose validity ended before an instant, those that ended first first."""
+        ...
+
+    def histories(self, memory_id: str, record_ids: Collection[str]) -> Mapping[str, Sequence[RecordVersion]]:
+        """Every kept version of each of these records, oldest first; those that are not here are absent."""
+        ...
+
+    def reopen(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:
+        """Append what `change` makes of the head of a forgotten record; None when there is none such here."""
+        ...
+
+    def derive(self, organisation_id: str) -> None:
+        """Until the transaction ends, nothing is erased in an organisation. Before any write of a batch."""
+        ...
+
+    def nearby(self, memory_id: str) -> Nearby:
+        """The current records of one memory by meaning, episodes left out, for comparing many texts."""
         ...
 
     def take_snapshot(self, memory_id: str, name: str, message: str, by: str) -> Instant:

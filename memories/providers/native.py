@@ -7,23 +7,25 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.contrib.postgres.search import SearchVector
 from django.db import connection, transaction
-from django.db.models import Count, F, Q, Value
+from django.db.models import Count, F, Max, Q
 
 from memories.content import Draft, Reference
 from memories.embedders.base import Embedder
 from memories.models import Embedding, Memory, Record, Snapshot, Version
 from uhp_site.http.errors import RecordNotFound
 
-from . import locks, meaning, words
+from . import active, candidates, fields, filtering, links, locks, newest, vectors, words
 from .base import (
-    Candidate,
+    Awaiting,
     Change,
     Check,
     Followed,
+    Found,
     Holder,
     Instant,
+    Named,
+    Nearby,
     Page,
     Question,
     RecordVersion,
@@ -31,11 +33,9 @@ from .base import (
     View,
     Writer,
 )
+from .graph import Links
+from .nearby import NativeNearby
 
-# What of a long text is embedded, in characters; the model itself reads 256 word pieces.
-EMBEDDED = 4_000
-# How many candidates each signal brings, at least: enough that fusing can lift what both find middling.
-DEPTH = 100
 # How many records one query looks for the derivatives of.
 TOGETHER = 50
 DERIVED = "derived_from"
@@ -57,26 +57,35 @@ class NativeProvider:
         return {
             "id": self.id,
             "isolation": "enforced_filter",
-            "derivation": "none",
-            "recall": {"signals": ["query", "text"], "abstain": False},
+            "derivation": "background",
+            "observe": {"keeps_episodes": True, "answers": "records"},
+            "recall": {"signals": ["query", "text", "filters"], "abstain": True},
             "history": {"content": "versions", "structure": "none"},
             "revise": "native",
             "forget": "native",
             "erase": {"unreachable": "reported"},
-            "prime": False,
-            "consolidate": False,
+            "prime": True,
+            "consolidate": "runs",
             "holds": True,
-            "queries": {"named": False, "free": None},
+            "queries": {"named": True, "free": {"languages": ["filter"], "write": False}},
             "types": True,
-            "graph": {"entities": "none"},
+            "graph": {"entities": "stated"},
             "content": {"media": ["*/*"], "bytes": "kept", "describes": []},
         }
 
     @transaction.atomic
-    def remember(self, memory_id: str, draft: Draft, writer: Writer, follows: Followed | None = None) -> RecordVersion:
+    def remember(
+        self,
+        memory_id: str,
+        draft: Draft,
+        writer: Writer,
+        follows: Followed | None = None,
+        record_id: str | None = None,
+    ) -> RecordVersion:
         """Write a record, its first version, its words and its vector in one transaction."""
         organisation_id = self._enter(memory_id, writer)
-        record = Record.objects.create(organisation_id=organisation_id, memory_id=memory_id, type=draft.type)
+        named = {"id": record_id} if record_id else {}
+        record = Record.objects.create(organisation_id=organisation_id, memory_id=memory_id, type=draft.type, **named)
         return self._append(record, draft, writer, locks.moment(memory_id), follows)
 
     @transaction.atomic
@@ -121,13 +130,7 @@ class NativeProvider:
 
     def page(self, memory_id: str, view: View, limit: int, after: tuple[datetime, str] | None) -> Page:
         """Records by the time their shown version was written, then by id; read by key, never by offset."""
-        versions = _through(Version.objects.filter(memory_id=memory_id), view)
-        if after:
-            moment, record_id = after
-            versions = versions.filter(written_at__gte=moment).exclude(written_at=moment, record_id__lte=record_id)
-        rows = list(versions.order_by("written_at", "record_id")[: limit + 1])
-        shown = tuple(_shown(version, view.as_of) for version in rows[:limit])
-        return Page(shown, (shown[-1].written_at, shown[-1].id) if len(rows) > limit else None)
+        return _page(_through(Version.objects.filter(memory_id=memory_id), view), limit, after, view.as_of)
 
     def count(self, memory_ids: Collection[str]) -> Mapping[str, int]:
         """Current records by memory, in one query."""
@@ -145,27 +148,21 @@ class NativeProvider:
         found = {(head.memory_id, head.record_id): _shown(head).name for head in heads}
         return {pair: name for pair, name in found.items() if pair in pairs}
 
-    def candidates(self, memory_ids: Sequence[str], question: Question) -> Sequence[Candidate]:
-        """The best by meaning and by words of the query, and by words of the text; scores filled in for all of them."""
-        depth = max(DEPTH, question.limit * 5)
-        scores: dict[str, dict[int, float]] = {}
-        vector = None
-        if question.query:
-            vector = self._embedder().embed_query(question.query[:EMBEDDED])
-            model = self._embedder().name
-            scores["meaning"] = meaning.by_meaning(vector, model, memory_ids, question.view, depth)
-            scores["words"] = words.by_words(question.query, memory_ids, question.view, depth)
-        if question.text:
-            scores["text"] = words.by_words(question.text, memory_ids, question.view, depth)
-        found = {key for by_key in scores.values() for key in by_key}
-        if vector is not None and (missing := found - scores["meaning"].keys()):
-            scores["meaning"] |= meaning.meaning_of(vector, self._embedder().name, missing)
-        for signal, asked in (("words", question.query), ("text", question.text)):
-            if signal in scores and (missing := found - scores[signal].keys()):
-                scores[signal] |= words.words_of(asked, missing)
-        return [
-            Candidate(key, {signal: by_key[key] for signal, by_key in scores.items() if key in by_key}) for key in found
-        ]
+    def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
+        """By meaning, alone and in context, by words, and by whom it names."""
+        return candidates.find(memory_ids, question, lambda: active.embedder_for(memory_ids, self._embedder))
+
+    def named(self, memory_ids: Sequence[str], phrases: Collection[str], view: View) -> Named:
+        """Speakers of episodes, and the titles of entity records."""
+        return fields.known(memory_ids, phrases, view)
+
+    def newest(self, memory_ids: Sequence[str], view: View, limit: int) -> Sequence[int]:
+        """By the time of writing."""
+        return newest.newest(memory_ids, view, limit)
+
+    def links(self) -> Links:
+        """Pointers are indexed, both ways."""
+        return links.NativeLinks()
 
     def open(self, keys: Sequence[int], view: View) -> Mapping[int, RecordVersion]:
         """The versions behind keys, in one query."""
@@ -198,8 +195,9 @@ class NativeProvider:
             unique_fields=["id"],
             update_fields=["head"],
         )
-        rows = [_row(version, homes[version.memory_id]) for version in versions]
-        self._insert(rows, [version.draft.text for version in versions])
+        spoken = words.languages(set(homes.values()))
+        rows = [_row(one, homes[one.memory_id], spoken[homes[one.memory_id]]) for one in versions]
+        self._insert(rows, [version.draft for version in versions])
 
     def drop(self, memory_ids: Collection[str]) -> None:
         """Remove snapshots, vectors, versions and records of these memories, in that order."""
@@ -241,7 +239,7 @@ class NativeProvider:
             if part.get("type") == "file"
         }
         using = connection.alias
-        Embedding.objects.filter(version_id__in=versions.values("pk"))._raw_delete(using)
+        _vectors_of(versions)._raw_delete(using)
         versions._raw_delete(using)
         records._raw_delete(using)
         return Removed(counts, tuple(sorted(files)))
@@ -252,7 +250,7 @@ class NativeProvider:
         return {
             "records": Record.objects.filter(pk__in=record_ids).count(),
             "versions": versions.count(),
-            "vectors": Embedding.objects.filter(version_id__in=versions.values("pk")).count(),
+            "vectors": _vectors_of(versions).count(),
         }
 
     @transaction.atomic
@@ -271,6 +269,62 @@ class NativeProvider:
         if before:
             found = found.filter(at__lt=before[0])
         return [_instant(one) for one in found.order_by("-at")[:limit]]
+
+    def standing(self, memory_id: str, limit: int, after: tuple[datetime, str] | None) -> Page:
+        """As `page`, of those alone; a string or a number that looks like true is not it."""
+        versions = Version.objects.filter(memory_id=memory_id, attributes__contains={"standing": True}).current()
+        return _page(versions, limit, after)
+
+    @transaction.atomic
+    def horizon(self, memory_id: str) -> datetime:
+        """Alone with the clock of the memory for a moment: who writes now is waited for."""
+        return locks.instant(memory_id)
+
+    def awaiting(self, memory_id: str, types: Sequence[str], after: tuple[datetime, str] | None) -> Awaiting:
+        """Counted along the index of the current versions."""
+        versions = Version.objects.filter(memory_id=memory_id, type__in=types).current()
+        found = _beyond(versions, after).aggregate(count=Count("pk"), newest=Max("written_at"))
+        return Awaiting(found["count"], found["newest"])
+
+    def earlier(self, memory_id: str, view: View, limit: int, until: tuple[datetime, str]) -> Sequence[RecordVersion]:
+        """Read backwards from the position."""
+        moment, record_id = until
+        versions = _through(Version.objects.filter(memory_id=memory_id, written_at__lte=moment), view)
+        versions = versions.exclude(written_at=moment, record_id__gt=record_id)
+        return [_shown(version) for version in versions.order_by("-written_at", "-record_id")[:limit]][::-1]
+
+    def ended(self, memory_id: str, before: datetime, limit: int) -> Sequence[RecordVersion]:
+        """Those whose end is known and past."""
+        versions = Version.objects.filter(memory_id=memory_id, valid_to__lt=before).current()
+        return [_shown(version) for version in versions.order_by("valid_to", "record_id")[:limit]]
+
+    def histories(self, memory_id: str, record_ids: Collection[str]) -> Mapping[str, Sequence[RecordVersion]]:
+        """In one query."""
+        found: dict[str, list[RecordVersion]] = {}
+        versions = Version.objects.filter(memory_id=memory_id, record_id__in=set(record_ids))
+        for version in versions.order_by("record_id", "number"):
+            found.setdefault(version.record_id, []).append(_shown(version))
+        return found
+
+    @transaction.atomic
+    def reopen(self, memory_id: str, record_id: str, change: Change, writer: Writer) -> RecordVersion | None:
+        """The closed version stays as it is; the next one begins now."""
+        self._enter(memory_id, writer)
+        record, head = self._lock(memory_id, record_id)
+        if record is None or head is None or head.status != Version.Status.FORGOTTEN:
+            return None
+        draft = change(_shown(head))
+        record.head = head.number + 1
+        record.save(update_fields=["head"])
+        return self._append(record, draft, writer, locks.moment(memory_id, head.invalidated_at))
+
+    def derive(self, organisation_id: str) -> None:
+        """Share the organisation's erasure lock."""
+        locks.derive(organisation_id)
+
+    def nearby(self, memory_id: str) -> Nearby:
+        """Compared in memory, exactly."""
+        return NativeNearby(memory_id, active.embedder_for([memory_id], self._embedder), self.open, vectors.EMBEDDED)
 
     def _enter(self, memory_id: str, writer: Writer) -> str:
         organisation_id = locks.enter(memory_id)
@@ -304,23 +358,20 @@ class NativeProvider:
             writer=writer,
             follows=follows,
         )
-        self._insert([_row(written, record.organisation_id)], [draft.text])
+        language = words.languages([record.organisation_id])[record.organisation_id]
+        self._insert([_row(written, record.organisation_id, language)], [draft])
         return written
 
-    def _insert(self, rows: Sequence[Version], texts: Sequence[str]) -> None:
+    def _insert(self, rows: Sequence[Version], drafts: Sequence[Draft]) -> None:
         Version.objects.bulk_create(rows)
-        vectors = self._embedder().embed([text[:EMBEDDED] for text in texts])
-        Embedding.objects.bulk_create(
-            Embedding(
-                organisation_id=row.organisation_id,
-                memory_id=row.memory_id,
-                version=row,
-                model=self._embedder().name,
-                vector=vector,
-                current=row.invalidated_at is None,
-            )
-            for row, vector in zip(rows, vectors, strict=True)
-        )
+        written = [vectors.Written(row, draft) for row, draft in zip(rows, drafts, strict=True)]
+        active.write(written, self._embedder)
+
+
+def _vectors_of(versions: Any) -> Any:
+    # Those of a version, and those of the turn after it, in which its words are, too.
+    keys = versions.values("pk")
+    return Embedding.objects.filter(Q(version_id__in=keys) | Q(preceding__in=keys))
 
 
 def _through(versions: Any, view: View) -> Any:
@@ -328,7 +379,22 @@ def _through(versions: Any, view: View) -> Any:
         versions = versions.as_of(view.as_of)
     elif not view.include_all:
         versions = versions.current()
+    if view.filters is not None:
+        versions = versions.filter(filtering.expression(view.filters, at_instant=view.as_of is not None))
     return versions.filter(type__in=view.types) if view.types else versions
+
+
+def _page(versions: Any, limit: int, after: tuple[datetime, str] | None, as_of: datetime | None = None) -> Page:
+    rows = list(_beyond(versions, after).order_by("written_at", "record_id")[: limit + 1])
+    shown = tuple(_shown(version, as_of) for version in rows[:limit])
+    return Page(shown, (shown[-1].written_at, shown[-1].id) if len(rows) > limit else None)
+
+
+def _beyond(versions: Any, after: tuple[datetime, str] | None) -> Any:
+    if after is None:
+        return versions
+    moment, record_id = after
+    return versions.filter(written_at__gte=moment).exclude(written_at=moment, record_id__lte=record_id)
 
 
 def _require_sources(record: Record, draft: Draft, writer: Writer) -> None:
@@ -344,7 +410,7 @@ def _instant(snapshot: Snapshot) -> Instant:
     return Instant(snapshot.id, snapshot.memory_id, snapshot.name, snapshot.message, snapshot.at)
 
 
-def _row(version: RecordVersion, organisation_id: str) -> Version:
+def _row(version: RecordVersion, organisation_id: str, language: str) -> Version:
     draft, writer = version.draft, version.writer
     return Version(
         organisation_id=organisation_id,
@@ -368,7 +434,8 @@ def _row(version: RecordVersion, organisation_id: str) -> Version:
         consolidation_id=writer.consolidation_id,
         follows=asdict(version.follows) if version.follows else None,
         session=_session(draft),
-        words=SearchVector(Value(draft.text[: words.MAX_WORDS]), config=words.CONFIG),
+        speaker=vectors.speaker_of(draft),
+        words=words.vector(draft.text, language),
     )
 
 

@@ -69,7 +69,7 @@ ROUTES = [
     Route("POST", f"{MEMORY}/erase", "delete", {"record_ids": ["no-such-record"]}, {"record_ids": 7}),
     Route("GET", f"{MEMORY}/queries", "read"),
     Route("PUT", f"{MEMORY}/queries/q", "write", QUERY, {"body": None}),
-    Route("POST", f"{MEMORY}/queries/q", "read", {"params": {}}, {"params": 7}),
+    Route("POST", f"{MEMORY}/queries/no-such-query", "read", {"params": {}}, {"params": 7}),
     Route("POST", f"{MEMORY}/query", "read", {"statement": "s"}, {"statement": 7}),
     Route("GET", f"{MEMORY}/snapshots", "read"),
     Route("POST", f"{MEMORY}/snapshots", "write", {"name": "s"}, {"name": 7}),

@@ -235,7 +235,37 @@ DEFINITIONS: dict[str, Schema] = {
             ),
         ],
     ),
+    "MemoryQuery": obj(
+        {
+            "name": {"type": "string", "pattern": r"^[A-Za-z0-9_]+$"},
+            "description": STRING,
+            "params": {"type": "object"},
+            "requires": {"enum": ["read", "write"]},
+            "language": SOME_STRING,
+            "body": {"not": {"type": "null"}},
+        }
+    ),
     "MemorySnapshot": obj({"id": SOME_STRING, "name": NOT_BLANK, "at": {"type": "string", "pattern": RFC3339}}),
+    "MemoryConsolidation": obj(
+        {
+            "id": SOME_STRING,
+            "object": {"const": "memory.consolidation"},
+            "memory_id": SOME_STRING,
+            "status": {"enum": ["queued", "running", "completed", "stopped", "failed"]},
+            "trigger": SOME_STRING,
+            # Unix seconds: a value in milliseconds is too large to pass.
+            "started_at": {"type": ["integer", "null"], "minimum": 1_000_000_000, "maximum": 100_000_000_000},
+            "finished_at": {"type": ["integer", "null"], "minimum": 1_000_000_000, "maximum": 100_000_000_000},
+            "read": obj({"episodes": COUNT, "through": INSTANT_OR_NULL}),
+            "changes": obj({"created": COUNT, "superseded": COUNT, "forgotten": COUNT}),
+            "usage": obj({"input_tokens": COUNT, "output_tokens": COUNT}),
+            "budget": obj({"limit": COUNT, "unit": SOME_STRING, "exhausted": BOOLEAN}, "limit", "unit"),
+            "written_by": obj({"kind": {"const": "provider"}, "id": SOME_STRING}),
+            "error": STRING,
+        },
+        *("object", "memory_id", "trigger", "started_at", "finished_at", "read", "changes", "usage", "budget"),
+        *("written_by", "error"),
+    ),
     "ProviderDocument": obj(
         {
             "id": SOME_STRING,
@@ -313,6 +343,7 @@ DEFINITIONS |= {
     "RecordHistory": many(ref("MemoryRecord")),
     "ProviderList": many(ref("ProviderDocument")),
     "TypeList": many(ref("MemoryType")),
+    "QueryList": many(ref("MemoryQuery")),
     "AnyList": many({"type": "object"}),
 }
 

@@ -338,6 +338,24 @@ def test_a_reference_into_a_hidden_memory_shows_two_keys_and_survives_a_revision
         assert target["id"] not in {node["record"]["id"] for node in graph["nodes"]}
 
 
+def test_what_points_from_a_hidden_memory_is_in_no_graph(
+    owner: Client, reader: Client, root: JSON, secret: JSON, document: JSON
+) -> None:
+    if ((document.get("graph") or {}).get("entities") or "none") == "none":
+        return
+    target = remember(owner, root, "The target.")
+    share(owner, root, reader.principal, "read")
+    before = [reader.post(path(root["id"], "graph"), body).body for body in ({}, {"around": target["id"], "hops": 3})]
+    pointer = {"rel": "about", "record_id": target["id"], "memory_id": root["id"]}
+    holder = remember(owner, secret, "The holder.", references=[pointer])
+    after = [reader.post(path(root["id"], "graph"), body).body for body in ({}, {"around": target["id"], "hops": 3})]
+    assert after == before
+    unknown = reader.post(path(root["id"], "graph"), {"around": holder["id"]}, expect=404)
+    assert unknown.code == "memory_record_not_found"
+    drawn = owner.post(path(root["id"], "graph"), {"around": target["id"]}).valid("MemoryGraph")
+    assert holder["id"] in {node["record"]["id"] for node in drawn["nodes"]}
+
+
 def test_a_reference_to_nothing_looks_like_one_to_something_hidden(
     owner: Client, reader: Client, root: JSON, secret: JSON
 ) -> None:

@@ -309,6 +309,55 @@ def test_me_10_a_fact_joins_two_entities_in_the_graph(owner: Client, shared: Sha
     assert target["id"] not in {node["record"]["id"] for node in near["nodes"]}
 
 
+@pytest.mark.parametrize("hops", [-1, 4, "1"])
+def test_me_10_hops_are_0_to_3(owner: Client, shared: Shared, hops: object) -> None:
+    graph = path(shared.child["id"], "graph")
+    if entities(shared.document) == "none":
+        unsupported(owner.post(graph, {"hops": hops}, expect=None))
+        return
+    refused = owner.post(graph, {"hops": hops}, expect=422)
+    assert (refused.code, refused.param) == ("memory_invalid", "hops")
+
+
+def test_me_10_a_graph_around_nothing_is_not_found_and_one_of_everything_is_cut(owner: Client, shared: Shared) -> None:
+    graph = path(shared.child["id"], "graph")
+    if entities(shared.document) == "none":
+        unsupported(owner.post(graph, {}, expect=None))
+        return
+    unknown = owner.post(graph, {"around": invented("hrec_")}, expect=404)
+    assert unknown.code == "memory_record_not_found"
+    whole = owner.post(graph, {}).valid("MemoryGraph")
+    assert len(whole["nodes"]) > 1
+    assert whole["truncated"] is False
+    cut = owner.post(graph, {"limit": 1}).valid("MemoryGraph")
+    assert (len(cut["nodes"]), cut["truncated"]) == (1, True)
+
+
+def test_a_named_query_takes_parameters_as_values_and_stays_in_its_memory(owner: Client, shared: Shared) -> None:
+    queries = path(shared.child["id"], "queries")
+    query = {
+        "description": "what is known of an account",
+        "params": {"type": "object", "required": ["account"], "properties": {"account": {"type": "string"}}},
+        "language": "filter",
+        "body": {"filters": {"field": "attributes.account", "value": "{account}"}},
+    }
+    free = (shared.document.get("queries") or {}).get("free") or {}
+    if not (shared.document.get("queries") or {}).get("named") or "filter" not in free.get("languages", []):
+        return
+    defined = owner.put(f"{queries}/by_account", query).valid("MemoryQuery")
+    assert {key: defined[key] for key in query} == query
+    assert "by_account" in {one["name"] for one in owner.get(queries).valid("QueryList")["data"]}
+    answer = owner.post(f"{queries}/by_account", {"params": {"account": "quillon"}}).valid("MemoryRecall")
+    assert hit(answer, shared.fact) is not None
+    for params in ({}, {"account": 7}):
+        refused = owner.post(f"{queries}/by_account", {"params": params}, expect=422)
+        assert refused.code == "memory_invalid"
+    assert owner.post(f"{queries}/no_such_query", {}, expect=404).code == "memory_not_found"
+    asked = {"language": "filter", "statement": query["body"], "params": {"account": "quillon"}}
+    above = owner.post(path(shared.root["id"], "query"), asked).valid("MemoryRecall")
+    assert above["results"] == [], "a query looks in its own memory and not below"
+
+
 def test_me_11_a_title_is_enough_and_is_searched_like_content(owner: Client, shared: Shared) -> None:
     word = invented("Brackwater")
     titled = owner.post(path(shared.child["id"], "records"), {"title": f"Minutes of {word}"}).valid("MemoryRecord")
@@ -472,6 +521,11 @@ def declared_routes(document: JSON) -> dict[str, tuple[str, str, object, bool | 
     }
 
 
+def runs_are_shown(document: JSON) -> bool:
+    """Whether a run can be followed once it was started."""
+    return document.get("consolidate") == "runs"
+
+
 @pytest.mark.parametrize("name", declared_routes({}))
 def test_what_the_provider_declares_works_and_the_rest_is_refused(owner: Client, shared: Shared, name: str) -> None:
     method, route, body, declared = declared_routes(shared.document)[name]
@@ -483,6 +537,9 @@ def test_what_the_provider_declares_works_and_the_rest_is_refused(owner: Client,
             later = shared.document["observe"]["answers"] == "job"
             assert reply.status == (202 if later else 200), str(reply)
             assert ("job" in reply.body) is later
+        if name == "consolidate" and runs_are_shown(shared.document):
+            # Moving and deleting, which come later, have to wait for its end.
+            eventually(lambda: owner.get(f"{target}/{reply.body['id']}").body, lambda seen: bool(seen["finished_at"]))
     else:
         unsupported(reply)
 
@@ -499,6 +556,112 @@ def test_a_list_of_what_is_not_offered_is_empty_or_refused(owner: Client, shared
     else:
         assert not declared, str(reply)
         unsupported(reply)
+
+
+def test_observing_keeps_every_turn_as_it_was_said(owner: Client, shared: Shared) -> None:
+    observe = path(shared.child["id"], "observe")
+    turn = [
+        {"type": "text", "text": "We ship on Fridays.", "role": "user"},
+        {"type": "text", "text": "Noted.", "role": "assistant"},
+    ]
+    body = {"episodes": [{"content": turn, "attributes": {"session_id": "one"}}, {"content": "And on Mondays."}]}
+    if not shared.document.get("observe"):
+        unsupported(owner.post(observe, body, expect=None))
+        return
+    wrongs: list[JSON] = [{}, {"episodes": []}, {"episodes": [{}]}, {"episodes": 7}]
+    for wrong in wrongs:
+        assert owner.post(observe, wrong, expect=422).code == "memory_invalid"
+    reply = owner.send("POST", observe, body=body)
+    answers = shared.document["observe"]["answers"]
+    assert reply.status == (202 if answers == "job" else 200), str(reply)
+    if answers == "job":
+        job = path(shared.child["id"], "jobs", reply.body["job"]["id"])
+        kept = eventually(lambda: owner.get(job).body, lambda seen: seen["status"] != "pending")["data"]
+    else:
+        kept = reply.body["data"]
+    if not shared.document["observe"]["keeps_episodes"]:
+        return
+    assert [record["type"] for record in kept] == ["episode", "episode"]
+    read = owner.get(path(shared.child["id"], "records", kept[0]["id"])).valid("MemoryRecord")
+    assert read["content"] == turn
+    assert read["attributes"]["session_id"] == "one"
+    assert read["written_by"]["kind"] != "provider"
+
+
+def test_a_run_can_be_followed_and_taken_back(owner: Client, shared: Shared) -> None:
+    memory = plant(owner, "runs", shared.root)
+    own = path(memory["id"], "consolidations")
+    if shared.document.get("consolidate") != "runs":
+        return
+    before = [record["id"] for record in owner.pages(path(memory["id"], "records"), "RecordPage")]
+    remember(owner, memory, "I decided that Quillon Freight gets a discount of 12 % from 1 May 2026.", type="episode")
+    remember(owner, memory, "Harlow Mills moved to 14 Dock Street on 3 June 2026.", type="episode")
+    assert owner.post(own, {"budget": {"limit": 0}}, expect=422).code == "memory_invalid"
+    started = owner.send("POST", own).valid("MemoryConsolidation")
+    assert started["memory_id"] == memory["id"]
+    one = path(memory["id"], "consolidations", started["id"])
+    ended = eventually(
+        lambda: owner.get(one).valid("MemoryConsolidation"), lambda seen: seen["status"] not in {"queued", "running"}
+    )
+    assert (ended["status"], ended["error"]) == ("completed", "")
+    assert ended["read"]["episodes"] == 2
+    assert started["id"] in [run["id"] for run in owner.get(own).valid("AnyList")["data"]]
+    changes = owner.get(f"{one}/changes").valid("AnyList")["data"]
+    counts = {kind: sum(item["change"] == kind for item in changes) for kind in ended["changes"]}
+    assert counts == ended["changes"]
+    for item in changes:
+        assert item["memory_id"] == memory["id"]
+        assert item["written_by"]["consolidation_id"] == started["id"]
+    reverted = owner.send("POST", f"{one}/revert").valid("MemoryConsolidation")
+    assert reverted["status"] == "completed"
+    left = list(owner.pages(path(memory["id"], "records"), "RecordPage"))
+    assert [record["type"] for record in left if record["id"] not in before] == ["episode", "episode"]
+    assert owner.send("POST", f"{one}/revert").valid("MemoryConsolidation")["id"] == started["id"]
+    assert owner.get(path(memory["id"], "consolidations", "no-such-run"), expect=404).code == "memory_not_found"
+    owner.delete(path(memory["id"]))
+
+
+def test_a_budget_stops_a_run_and_the_next_one_goes_on(owner: Client, shared: Shared) -> None:
+    if shared.document.get("consolidate") != "runs":
+        return
+    memory = plant(owner, "budgets", shared.root)
+    own = path(memory["id"], "consolidations")
+    for number in range(3):
+        remember(owner, memory, f"Order {number} left for Oslo on {number + 1} March 2026.", type="episode")
+
+    def ended(body: JSON) -> JSON:
+        started = owner.post(own, body).valid("MemoryConsolidation")
+        return eventually(
+            lambda: owner.get(f"{own}/{started['id']}").valid("MemoryConsolidation"),
+            lambda seen: seen["status"] not in {"queued", "running"},
+        )
+
+    first = ended({"budget": {"limit": 2, "unit": "episodes"}})
+    assert (first["status"], first["budget"]["exhausted"], first["read"]["episodes"]) == ("stopped", True, 2)
+    rest = ended({})
+    assert (rest["status"], rest["budget"]["exhausted"], rest["read"]["episodes"]) == ("completed", False, 1)
+    owner.delete(path(memory["id"]))
+
+
+def test_priming_stays_within_its_budget_and_order(owner: Client, shared: Shared) -> None:
+    if not shared.document.get("prime"):
+        return
+    memory = plant(owner, "standing", shared.root)
+    prime = path(memory["id"], "prime")
+    standing = [
+        remember(owner, memory, f"Rule {number}: answer in German.", attributes={"standing": True})["id"]
+        for number in range(5)
+    ]
+    whole = owner.get(prime).body
+    assert ids(whole["data"]) == standing
+    assert owner.get(prime).body["data"] == whole["data"]
+    assert all(f"Rule {number}" in whole["text"] for number in range(5))
+    cut = owner.get(prime, budget=str(whole["tokens"] - 1)).body
+    assert ids(cut["data"]) == standing[: len(cut["data"])]
+    assert len(cut["data"]) < 5
+    assert cut["truncated"] is True
+    assert cut["tokens"] < whole["tokens"]
+    owner.delete(path(memory["id"]))
 
 
 def test_me_08_no_memory_moves_under_its_own_child(owner: Client, shared: Shared) -> None:
