@@ -56,6 +56,4 @@ def _named(eyes: Eyes, part: priming.Part) -> Share:
     every = standing.prime(looking.look(eyes, part.memory.id), standing.MOST_BUDGET)
     left = every.versions[part.records :]
     named = [version.draft.title or version.id for version in left[:NAMED]]
-    return Share(
-        part.memory, part.tokens, part.records, part.truncated, named, len(left) > NAMED or every.truncated
-    )
+    return Share(part.memory, part.tokens, part.records, part.truncated, named, len(left) > NAMED or every.truncated)
