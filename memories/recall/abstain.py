@@ -53,7 +53,7 @@ CALIBRATED: Mapping[str, Calibration] = {
             "length": 0.14,
         },
         intercept=-5.713,
-        threshold=0.17,
+        threshold=0.16,
     )
 }
 
