@@ -86,8 +86,11 @@ def shown(caller: Caller, found: Sequence[Job]) -> list[Shown]:
     for job in found:
         memory, needed = places.get(job.memory_id), NEEDED.get(job.kind)
         held = Privilege(memory.held) if memory else Privilege.NONE
-        commands = caller.member.is_owner if needed is None else needed in held
-        told = commands or Privilege.DELETE in held or job.actor == caller.member.principal
+        owns = needed is None and caller.member.is_owner
+        commands = owns or (needed is not None and needed in held)
+        # What a memory held that is deleted, how much it was included, an owner need not have been told either.
+        told = (commands and not (owns and job.memory_id)) or Privilege.DELETE in held
+        told = told or job.actor == caller.member.principal
         rows.append(Shown(job, told, commands, memory if told else None))
     return rows
 

@@ -63,11 +63,16 @@ def preview(place: Place, run_id: str, change_ids: Collection[str] | None = None
 
     Raises what `revert` raises.
     """
+    return list(steps(place, run_id, change_ids))
+
+
+def steps(place: Place, run_id: str, change_ids: Collection[str] | None = None) -> Iterator[Step]:
+    """What `preview` says, read some records at a time."""
     place.require(Privilege.READ | Privilege.DELETE)
     run = Run.objects.filter(memory_id=place.memory.id, pk=run_id).first()
     require_over(run, place)
     assert run is not None
-    return [one for group in plans(place, run, change_ids) for one in group]
+    return (one for group in plans(place, run, change_ids) for one in group)
 
 
 @transaction.atomic

@@ -160,9 +160,7 @@ def everywhere(caller: Caller, limit: int, before: tuple[datetime, str] | None =
     return list(found.order_by("-created_at", "-id")[:limit])
 
 
-def changes(
-    place: Place, run: Run, limit: int, after: int = 0, kind: str = ""
-) -> tuple[Sequence[Changed], int | None]:
+def changes(place: Place, run: Run, limit: int, after: int = 0, kind: str = "") -> tuple[Sequence[Changed], int | None]:
     """The changes of a run after a position, in its order, and the position after which there are more.
 
     With a `kind`, those of that kind only. Of a record that was erased nothing is left to show. Raises MemoryForbidden

@@ -83,3 +83,37 @@ def test_a_failed_run_waits_for_the_one_that_took_its_place(alice: Member, share
     background.retry(factories.caller(alice), failed.job_id)
     assert done(failed).state == "failed"
     assert "Another consolidation" in Job.objects.get(pk=failed.job_id).error
+
+
+def test_an_owner_is_told_of_the_others_that_there_is_one(alice: Member, bob: Member, shared: Memory) -> None:
+    private = factories.memory(bob)
+    runs.start(at(bob, private))
+    runs.start(at(bob, shared))
+    jobs.enqueue("purge", shared.organisation_id, memory_id="hmem_gone", actor=bob.principal)
+    jobs.enqueue("reembed", shared.organisation_id)
+    told = {}
+    for who in (alice, bob):
+        caller = factories.caller(who)
+        found = background.listed(caller, 10, every=True)
+        told[who.id] = {
+            (one.job.kind, one.job.memory_id): (one.open, one.commands, one.memory)
+            for one in background.shown(caller, found)
+        }
+    assert told[alice.id] == {
+        ("consolidation", private.id): (False, False, None),
+        ("consolidation", shared.id): (True, True, shared),
+        ("purge", "hmem_gone"): (False, True, None),
+        ("reembed", ""): (True, True, None),
+    }
+    assert told[bob.id] == {
+        ("consolidation", private.id): (True, True, private),
+        ("consolidation", shared.id): (True, True, shared),
+        ("purge", "hmem_gone"): (True, False, None),
+    }
+
+
+def test_jobs_are_listed_by_state(alice: Member, shared: Memory) -> None:
+    run = runs.start(at(alice, shared))
+    caller = factories.caller(alice)
+    assert [job.id for job in background.listed(caller, 10, states=["queued"])] == [run.job_id]
+    assert not background.listed(caller, 10, states=["failed"])
