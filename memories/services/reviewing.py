@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 
 from members.callers import Caller
 from memories.access import Privilege
@@ -99,7 +99,7 @@ def inbox(
     """What the caller may decide, oldest or strongest first; empty for an agent."""
     if caller.member.type != "human":
         return Page((), 0, None)
-    found = _filtered(open_for(caller), filters or Filters())
+    found = filtered(open_for(caller), filters or Filters())
     total = found.count()
     if order == "strongest":
         if after:
@@ -179,13 +179,16 @@ def require_theirs(caller: Caller, item: ReviewItem) -> None:
         raise MemoryForbidden("Somebody else has to decide about what you wrote.")
 
 
-def nearest(seen: Looked) -> list[Near]:
-    """The current records of the same memory that are nearest to an item, with what they say otherwise."""
+def nearest(seen: Looked, words: str = "") -> list[Near]:
+    """The current records of the same memory that are nearest to an item, with what they say otherwise.
+
+    With `words` those that are nearest to these.
+    """
     if seen.version is None:
         return []
     said = said_by(seen.version.draft)
     provider = provider_of(seen.place)
-    found = provider.candidates([seen.place.memory.id], Question(query=said[:2000], limit=NEAREST + 1))
+    found = provider.candidates([seen.place.memory.id], Question(query=(words or said)[:2000], limit=NEAREST + 1))
     best = sorted(found.candidates, key=lambda one: -max(one.scores.values(), default=0.0))[: NEAREST * 2]
     opened = provider.open([one.key for one in best], View())
     versions = [opened[one.key] for one in best if one.key in opened]
@@ -208,13 +211,18 @@ def said_by(draft: Draft) -> str:
     return words_of(draft.title, draft.content, {})
 
 
-def _filtered(found: QuerySet[ReviewItem], filters: Filters) -> QuerySet[ReviewItem]:
+def filtered(found: QuerySet[ReviewItem], filters: Filters) -> QuerySet[ReviewItem]:
+    """The items that filters let through."""
     exact: dict[str, Any] = {"memory_id": filters.memory_id, "writer": filters.writer, "type": filters.type}
     found = found.filter(**{name: value for name, value in exact.items() if value})
     if filters.kinds:
         found = found.filter(kind__in=filters.kinds)
     if filters.signal:
-        found = found.filter(signals__contains=[{"name": filters.signal}])
+        # A name, or all of a kind: `secret` is every name that begins with `secret.`.
+        kind = Value(f'$[*].name ? (@ starts with "{filters.signal}.")')
+        shape = "%(function)s(%(expressions)s::jsonpath)"
+        of_kind = Func(F("signals"), kind, function="jsonb_path_exists", template=shape, output_field=BooleanField())
+        found = found.filter(of_kind if filters.signal.isalpha() else Q(signals__contains=[{"name": filters.signal}]))
     if filters.standing is not None:
         found = found.filter(standing=filters.standing)
     if filters.held is not None:
