@@ -30,6 +30,11 @@ def to_uuid(value: object, prefix: str) -> uuid.UUID:
     return uuid.UUID(hex=digits)
 
 
+def is_id(value: object, prefix: str) -> bool:
+    """Whether a value has the shape of an id with this prefix: what has not names nothing and is not looked up."""
+    return to_uuid(value, prefix) != NOBODY
+
+
 if TYPE_CHECKING:
     TextField = models.Field[str, str]
 else:

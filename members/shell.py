@@ -20,6 +20,10 @@ from .models import Member, Organisation
 
 P = ParamSpec("P")
 LAST_ORGANISATION = "organisation"
+# How much waits for somebody behind an entry of the navigation; the app that knows puts it here. At most one more
+# than is shown is counted.
+WAITING: dict[str, Callable[[Caller, int], int]] = {}
+MOST_WAITING = 99
 
 
 class ConsoleRequest(pages.HtmxRequest):
@@ -40,11 +44,17 @@ class Link:
     url: str
     current: bool = False
     icon: str = ""
+    count: int = 0
 
     @property
     def label(self) -> str:
         """What the link says."""
         return self.name
+
+    @property
+    def counted(self) -> str:
+        """How much waits there, counted so far as it matters."""
+        return f"{MOST_WAITING}+" if self.count > MOST_WAITING else str(self.count)
 
 
 def member_page(view: ConsoleView[P]) -> Callable[..., HttpResponseBase]:
@@ -59,7 +69,8 @@ def member_page(view: ConsoleView[P]) -> Callable[..., HttpResponseBase]:
             .filter(organisation__slug=organisation, user_id=request.user.pk or 0)
             .first()
         )
-        if member is None:
+        # No text in the database holds a NUL, so a name with one is nobody's.
+        if member is None or any("\0" in str(name) for name in kwargs.values()):
             return pages.not_found(request)
         entered = enter(request, member)
         try:
@@ -89,6 +100,7 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
     organisation = request.organisation
     slug = organisation.slug
     tree_url = reverse("console:tree", args=[slug])
+    to_review = waiting(request, "review")
     audit = Link("Audit log", reverse("console:audit", args=[slug]), current == "audit", "history")
     return {
         "org": organisation,
@@ -97,11 +109,20 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
         "search_url": reverse("console:search", args=[slug]),
         "nav": [
             Link("Home", reverse("console:overview", args=[slug]), current == "home", "home"),
+            Link("Review", reverse("console:inbox", args=[slug]), current == "review", "eye", to_review),
             Link("Memories", tree_url, current == "memories", "memory"),
             Link("People and agents", reverse("console:people", args=[slug]), current == "people", "people"),
+            Link("Agents", reverse("console:agents", args=[slug]), current == "agents", "agent"),
+            Link("Jobs", reverse("console:jobs", args=[slug]), current == "jobs", "clock"),
             *([audit] if request.caller.member.is_owner else []),
         ],
     }
+
+
+def waiting(request: ConsoleRequest, name: str) -> int:
+    """How much waits for the person behind an entry of the navigation."""
+    counted = WAITING.get(name)
+    return counted(request.caller, MOST_WAITING + 1) if counted else 0
 
 
 def organisations_of(request: HttpRequest, current: Organisation | None = None) -> list[Link]:

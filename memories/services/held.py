@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from members.ids import mint
+from members.ids import is_id, mint
 from memories.content import Draft, Reference
 from memories.models import Held, Memory, ReviewItem
 from memories.providers.base import Followed, RecordVersion, Removed, Writer
@@ -59,6 +59,8 @@ def store(
 
 def waiting_for(place: Place, record_id: str, writer: Writer) -> Held | None:
     """The draft of a new record that waits, for the one who wrote it; locked."""
+    if not is_id(record_id, "hrec_"):
+        return None
     found = Held.objects.select_for_update().filter(
         memory_id=place.memory.id, record_id=record_id, state=Held.State.WAITING, base=None
     )
@@ -67,6 +69,8 @@ def waiting_for(place: Place, record_id: str, writer: Writer) -> Held | None:
 
 def shown_to(place: Place, record_id: str, *, reviews: bool) -> RecordVersion | None:
     """The record as it would be, for its writer and for who reviews here; None for everybody else."""
+    if not is_id(record_id, "hrec_"):
+        return None
     found = Held.objects.filter(memory_id=place.memory.id, record_id=record_id, state=Held.State.WAITING, base=None)
     if not reviews:
         found = found.filter(writer_kind="member", writer_id=place.caller.member.id)

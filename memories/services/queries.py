@@ -79,7 +79,7 @@ def run(place: Place, name: str, given: Mapping[str, Any]) -> Recalled:
     """Run a query. Raises MemoryForbidden without read and what it requires, MemoryNotFound, MemoryInvalid."""
     place.require(Privilege.READ)
     _require(place, "named")
-    query = Query.objects.filter(memory=place.memory, name=name).first()
+    query = Query.objects.filter(memory=place.memory, name=name).first() if NAME.fullmatch(name) else None
     if query is None:
         raise MemoryNotFound("There is no such query in this memory.")
     definition = defined(query)

@@ -18,7 +18,7 @@ from harnesses.services.configuration import create as create_harness
 from members.ids import mint
 from members.models import Group, Member, User
 from members.services import invite, issue_key
-from memories.models import Embedding, Grant, Memory, Reach, Record, Version
+from memories.models import Embedding, Grant, Memory, Reach, Record, ReviewItem, Version
 from memories.services import queries
 from memories.services.holds import place_hold
 from memories.services.sight import look
@@ -202,6 +202,44 @@ GET    {ONE}/erase?record={{record_id}}                     200  403  403  404  
 POST   {ONE}/erase                                          302  403  403  404  404  302  record={{record_id}}&going={{record_id}}&confirm=erase
 POST   {ONE}/erase                                          422  403  403  404  404  302  record={{record_id}}&going={{record_id}}
 GET    {ONE}/jobs/<str:job_id>                              404  404  404  404  404  302
+GET    {ONE}/runs                                           200  200  200  404  404  302
+POST   {ONE}/runs                                           302  302  403  404  404  302  unit=episodes
+POST   {ONE}/runs                                           422  422  403  404  404  302  unit=episodes&limit=0
+GET    {ONE}/runs/<str:run_id>                              404  404  404  404  404  302
+POST   {ONE}/runs/<str:run_id>/stop                         404  404  403  404  404  302
+GET    {ONE}/runs/<str:run_id>/undo                         404  403  403  404  404  302
+POST   {ONE}/runs/<str:run_id>/undo                         404  403  403  404  404  302
+GET    {ONE}/runs/<str:run_id>/sources                      404  404  404  404  404  302
+GET    {ONE}/conflicts                                      200  200  200  404  404  302
+GET    {ONE}/conflicts/<str:conflict_id>                    404  404  404  404  404  302
+POST   {ONE}/conflicts/<str:conflict_id>                    404  404  403  404  404  302  decision=this
+GET    {ONE}/schedule                                       200  200  403  404  404  302
+POST   {ONE}/schedule                                       302  302  403  404  404  302  mode=nightly
+POST   {ONE}/schedule                                       422  422  403  404  404  302  mode=cron&cron=daily
+POST   {ONE}/schedule/engine                                302  403  403  404  404  302  engine=rules
+GET    {ORG}/runs                                           200  200  200  200  404  302
+GET    {ORG}/schedule                                       200  403  403  403  404  302
+POST   {ORG}/schedule                                       302  403  403  403  404  302  mode=off
+POST   {ORG}/schedule                                       422  403  403  403  404  302  mode=
+GET    {ORG}/jobs                                           200  200  200  200  404  302
+GET    {ORG}/jobs?state=failed                              200  200  200  200  404  302
+POST   {ORG}/jobs/<str:job_id>/retry                        404  404  404  404  404  302
+POST   {ORG}/jobs/<str:job_id>/cancel                       404  404  404  404  404  302
+GET    {ONE}/ask                                            200  200  200  404  404  302
+GET    {ONE}/ask?q=words                                    200  200  200  404  404  302
+GET    {ONE}/ask?q=words&as={{member_id}}                   200  403  200  404  404  302
+GET    {ONE}/ask?q=words&as=nobody                          404  403  403  404  404  302
+GET    {ONE}/ask?path=a&op=gt&value=[1                      200  200  200  404  404  302
+GET    {ONE}/ask?written_from=yesterday                     422  422  422  404  404  302
+GET    {ONE}/golden                                         200  200  200  404  404  302
+POST   {ONE}/golden                                         302  302  403  404  404  302  question=What?&record={{record_id}}
+POST   {ONE}/golden                                         422  422  403  404  404  302  question=What?&record=none
+POST   {ONE}/golden/run                                     302  302  302  404  404  302
+GET    {ONE}/golden/runs/<str:job_id>                       404  404  404  404  404  302
+POST   {ONE}/golden/<str:golden_id>/remove                  404  404  403  404  404  302
+GET    {ONE}/graph                                          200  200  200  404  404  302
+GET    {ONE}/graph?around={{record_id}}&hops=2              200  200  200  404  404  302
+GET    {ONE}/graph?around=none                              422  422  422  404  404  302
 GET    {ONE}/holds                                          200  403  403  404  404  302
 POST   {ONE}/holds                                          302  403  403  404  404  302  reason=Asked.
 POST   {ONE}/holds                                          422  403  403  404  404  302  reason=
@@ -214,6 +252,24 @@ GET    {ONE}/records/<str:record_id>/operations/<str:name>  404  404  404  404  
 POST   {ONE}/records/<str:record_id>/operations/<str:name>  404  404  404  404  404  302
 GET    {ONE}/records/<str:record_id>/forget                 200  200  403  404  404  302
 POST   {ONE}/records/<str:record_id>/forget                 302  302  403  404  404  302
+GET    {ORG}/review                                         200  200  200  200  404  302
+GET    {ORG}/review?order=strongest                         200  200  200  200  404  302
+GET    {ORG}/review?order=other                             400  400  400  400  404  302
+GET    {ORG}/review/many?action=keep                        302  302  302  302  404  302
+GET    {ORG}/review/many?action=keep&item={{item_id}}       200  200  200  200  404  302
+POST   {ORG}/review/many                                    409  409  409  409  404  302  action=keep&chosen={{item_id}}:other
+GET    {ORG}/review/<str:item_id>                           200  404  404  404  404  302
+POST   {ORG}/review/<str:item_id>/decide                    409  404  404  404  404  302  decision=keep&shown=other
+POST   {ORG}/review/<str:item_id>/decide                    422  404  404  404  404  302  decision=other
+GET    {ORG}/review/<str:item_id>/edit                      200  404  404  404  404  302
+POST   {ORG}/review/<str:item_id>/edit                      409  404  404  404  404  302  title=Other&shown=other
+GET    {ORG}/review/<str:item_id>/merge                     200  404  404  404  404  302
+POST   {ORG}/review/<str:item_id>/merge                     409  404  404  404  404  302  into={{record_id}}&shown=other
+GET    {ORG}/review/<str:item_id>/move                      200  404  404  404  404  302
+POST   {ORG}/review/<str:item_id>/move                      409  404  404  404  404  302  to={{other_id}}&shown=other
+POST   {ORG}/review/<str:item_id>/undo                      404  404  404  404  404  302
+GET    {ONE}/review                                         200  200  200  404  404  302
+POST   {ONE}/review                                         409  403  403  404  404  302  act=mode&mode=hold&shown=other
 GET    {ORG}/audit                                          200  403  403  403  404  302
 GET    {ORG}/audit?format=jsonl                             200  403  403  403  404  302
 GET    {ORG}/as/<str:member_id>                             200  200  200  200  404  302
@@ -251,6 +307,26 @@ POST   {ORG}/groups/<str:group_id>                          422  403  403  403  
 GET    {ORG}/groups/<str:group_id>/reach                    200  200  200  200  404  302
 GET    {ORG}/groups/<str:group_id>/remove/<str:member_id>   200  403  403  403  404  302
 POST   {ORG}/groups/<str:group_id>/remove/<str:member_id>   422  403  403  403  404  302  expected=other
+GET    {ORG}/agents                                         200  200  200  200  404  302
+GET    {ORG}/agents/new                                     200  200  200  200  404  302
+POST   {ORG}/agents/new                                     302  302  302  302  404  302  name=New&base=mcp
+POST   {ORG}/agents/new                                     422  422  422  422  404  302  name=New&base=none
+GET    {ORG}/agents/<str:harness_id>                        200  200  404  404  404  302
+GET    {ORG}/agents/<str:harness_id>/memory                 200  200  404  404  404  302
+POST   {ORG}/agents/<str:harness_id>/memory                 302  302  404  404  404  302  observe=on
+POST   {ORG}/agents/<str:harness_id>/memory                 422  422  404  404  404  302  default_memory_id={{memory_id}}
+GET    {ORG}/agents/<str:harness_id>/prime                  200  200  404  404  404  302
+GET    {ORG}/agents/<str:harness_id>/prime?budget=0         422  422  404  404  404  302
+GET    {ORG}/agents/<str:harness_id>/connect                200  200  404  404  404  302
+POST   {ORG}/agents/<str:harness_id>/connect                200  200  404  404  404  302  name=Laptop
+POST   {ORG}/agents/<str:harness_id>/connect                422  422  404  404  404  302  name=
+POST   {ORG}/agents/<str:harness_id>/keys/<str:key_id>/revoke
+                                                            404  404  404  404  404  302
+GET    {ORG}/agents/<str:harness_id>/try                    200  200  404  404  404  302
+POST   {ORG}/agents/<str:harness_id>/try                    200  200  404  404  404  302  tool=memory_list
+POST   {ORG}/agents/<str:harness_id>/try                    422  422  404  404  404  302  tool=memory_list&arguments=[]
+GET    {ORG}/agents/<str:harness_id>/delete                 200  200  404  404  404  302
+POST   {ORG}/agents/<str:harness_id>/delete                 422  422  404  404  404  302  expected=other
 """  # noqa: E501 - one row, one line
 
 # Everything else: what a load balancer asks, the way in, and what no route of the protocol matches.
@@ -371,6 +447,7 @@ def to_sign_in(answer: Answer) -> bool:
 def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: Group) -> dict[str, str]:
     """What the tables name, by name."""
     record = factories.record(alice, shared, "Words to be found.")
+    factories.record(team.members.get(type="agent"), shared, "Words to be looked at.")
     invitation = invite(alice.organisation, name="Nina")
     factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
     queries.define(look(factories.caller(alice), shared.id), "0", read_definition({"body": {"text": "words"}}))
@@ -382,6 +459,7 @@ def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: 
         "organisation": alice.organisation.slug,
         "memory_id": shared.id,
         "record_id": record.id,
+        "item_id": ReviewItem.objects.get(memory=shared).id,
         "grant_id": Grant.objects.get(principal=carol.principal, memory=shared).id,
         "other_id": factories.memory(alice).id,
         "unseen_id": factories.memory(stranger).id,
@@ -394,7 +472,7 @@ def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: 
         "skill": "greet",
         "token": invitation.token,
         "invitation_id": invitation.invitation.id,
-        **dict.fromkeys(("index", "name", "job_id", "run_id"), "0"),
+        **dict.fromkeys(("index", "name", "job_id", "golden_id", "run_id", "conflict_id"), "0"),
     }
 
 
@@ -491,6 +569,20 @@ def test_an_id_of_any_shape_is_an_unknown_one(sweep: Sweep, made_up: str) -> Non
             assert (answer.status, answer.error["code"]) == (404, "memory_not_found"), f"{row} with {made_up}"
 
 
+def failures(sweep: Sweep, rows: list[Row]) -> list[str]:
+    """Requests that make the server fail, of those in which one name of the path is a character no text may hold."""
+    found = []
+    for row in rows:
+        for name in re.findall(r"<(?:\w+:)?(\w+)>", row.path):
+            if name != "organisation" and (answer := sweep.send(row, "owner", **{name: "%00"})).status >= 500:
+                found.append(f"{row.method} {row.path} with {name}: {answer.status}")
+    return found
+
+
+def test_no_name_in_a_path_makes_the_server_fail(sweep: Sweep) -> None:
+    assert not failures(sweep, [replace(row, statuses=dict.fromkeys(row.statuses, 200)) for row in ROWS])
+
+
 def test_an_unseen_new_parent_is_a_made_up_one_to_the_byte(sweep: Sweep) -> None:
     for row in ROWS:
         if "unseen_id" in row.body:
@@ -539,6 +631,10 @@ def test_every_page_has_a_row() -> None:
     assert len(pages()) >= 51
 
 
+def test_no_name_in_the_path_of_a_page_makes_the_server_fail(console: Sweep) -> None:
+    assert not failures(console, [replace(row, statuses=dict.fromkeys(row.statuses, 200)) for row in CONSOLE_ROWS])
+
+
 def test_every_page_answers_each_of_the_cast_as_the_table_says(console: Sweep) -> None:
     wrong = console.wrong(CONSOLE_ROWS)
     assert not wrong, "\n".join(wrong)
@@ -559,7 +655,7 @@ def test_the_page_of_an_unseen_memory_is_that_of_a_made_up_one_to_the_byte(conso
             unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", memory_id=mint("hmem_"))
             assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
             compared += 1
-    assert compared == 61
+    assert compared == 122
 
 
 def test_the_pages_of_another_organisation_are_those_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
