@@ -33,12 +33,12 @@ TINY_TURNS = 60
 PUBLISHED_ANSWERABLE, PUBLISHED_WITH_EVIDENCE = 1540, 1536
 
 WAYS = (
-    Way(OURS, explain=True),
+    Way(OURS, explain=True, twisted=True),
     Way(WORDS, "words"),
     Way(MODEL, "meaning"),
     Way(RANKS, "rank_fusion"),
     Way(AT_PARENT, at_root=True),
-    Way(SESSIONS, limit=50),
+    Way(SESSIONS, limit=50, twisted=True),
     Way(ELSEWHERE, elsewhere=True, explain=True),
 )
 # What is left out to see what it is worth.
@@ -221,7 +221,7 @@ def _parts(
 
 
 def _some(asked: list[Asked], every: int) -> list[Asked]:
-    return asked[::every]
+    return [one for one in asked if one.question.category != ADVERSARIAL][::every]
 
 
 def _bare() -> Any:

@@ -16,7 +16,7 @@ import httpx
 from tqdm import tqdm
 
 from benchmarks.api import Server
-from benchmarks.corpus import Conversation, Question, Turn
+from benchmarks.corpus import ADVERSARIAL, Conversation, Question, Turn
 
 Item = TypeVar("Item")
 
@@ -69,7 +69,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to ask: by which profile, for how many results, which questions, and where."""
+    """A way to ask: by which profile, for how many results, where, and which questions; `twisted` ones, too, or not."""
 
     name: str
     profile: str = "default"
@@ -78,6 +78,7 @@ class Way:
     elsewhere: bool = False
     every: int = 1
     explain: bool = False
+    twisted: bool = False
 
 
 def create(server: Server, **body: str) -> str:
@@ -157,7 +158,7 @@ def ask(
         (number, question)
         for number, conversation in enumerate(conversations)
         for question in conversation.questions
-        if question.evidence
+        if question.evidence and (way.twisted or question.category != ADVERSARIAL)
     ][:: way.every]
     asked: list[Asked] = []
 

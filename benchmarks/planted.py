@@ -43,7 +43,7 @@ NEVER = (
     "How many violins does {name} own?",
 )
 LIMIT = 5
-TINY = 3
+TINY = 2
 
 
 @dataclass(frozen=True)

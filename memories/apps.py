@@ -7,3 +7,11 @@ class MemoriesConfig(AppConfig):
     """What is remembered, and who may reach it."""
 
     name = "memories"
+
+    def ready(self) -> None:
+        """Say how much waits for a review, which the frame of the pages shows."""
+        from members import shell
+
+        from .services import triage
+
+        shell.WAITING["review"] = triage.waiting

@@ -32,7 +32,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("accounts/", include("allauth.urls")),
     path("console/styleguide", styleguide, name="styleguide"),
-    path("console/", include(([*members_urls.pages, *memories_urls.pages], "console"))),
+    path("console/", include(([*members_urls.pages, *memories_urls.pages, *harnesses_urls.pages], "console"))),
 ]
 
 

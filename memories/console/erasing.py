@@ -37,6 +37,7 @@ KINDS = {
     "vectors": "Vectors, by which they were found",
     "answers": "Kept answers to requests",
     "files": "Files, their bytes",
+    "golden": "Golden questions that expected them",
 }
 ALWAYS = frozenset({"records", "versions"})
 

@@ -66,6 +66,8 @@ def memory_context(request: ConsoleRequest, place: Place, tab: str) -> dict[str,
         },
         "tab": tab,
         "records_url": address(request, "memory", memory.id),
+        "consolidation_url": address(request, "runs", memory.id) if Privilege.READ in privileges else None,
+        "ask_url": address(request, "explore", memory.id) if Privilege.READ in privileges else None,
         "access_url": address(request, "access", memory.id) if Privilege.DELETE in privileges else None,
         "settings_url": address(request, "settings", memory.id)
         if privileges & (Privilege.WRITE | Privilege.DELETE)
@@ -196,6 +198,9 @@ def settings(request: ConsoleRequest, memory_id: str) -> HttpResponse:
         "move_url": address(request, "memory-move", memory.id) if Privilege.DELETE in place.privileges else None,
         "delete_url": address(request, "memory-delete", memory.id) if Privilege.DELETE in place.privileges else None,
         "holds_url": address(request, "holds", memory.id) if Privilege.DELETE in place.privileges else None,
+        "review_url": address(request, "review-policy", memory.id)
+        if place.privileges & (Privilege.READ | Privilege.DELETE)
+        else None,
     }
     return pages.answer(request, "memories/memory.html", context, status=422 if form.errors else 200)
 

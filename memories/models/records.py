@@ -114,13 +114,9 @@ class Version(models.Model):
             GinIndex(fields=["words"], name="version_words"),
             # What is derived from a record, and when a memory last closed something.
             # Looked into again and again by one question, so nothing waits in a list beside it.
-            GinIndex(
-                fields=["references"], opclasses=["jsonb_path_ops"], name="version_references", fastupdate=False
-            ),
+            GinIndex(fields=["references"], opclasses=["jsonb_path_ops"], name="version_references", fastupdate=False),
             # What a filter asks to be equal.
-            GinIndex(
-                fields=["attributes"], opclasses=["jsonb_path_ops"], name="version_attributes", fastupdate=False
-            ),
+            GinIndex(fields=["attributes"], opclasses=["jsonb_path_ops"], name="version_attributes", fastupdate=False),
             models.Index(
                 fields=["memory", "invalidated_at"], condition=~Q(invalidated_at=None), name="version_closed_in_memory"
             ),

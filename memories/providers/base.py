@@ -256,6 +256,10 @@ class Provider(Protocol):
         """Which (memory id, record id) pairs exist, each with the record's name."""
         ...
 
+    def heads(self, references: Iterable[Reference]) -> Mapping[tuple[str, str], RecordVersion]:
+        """The newest version of each of these records, by (memory id, record id); those that are gone are absent."""
+        ...
+
     def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
         """The best candidates by each signal, within these memories only; unordered."""
         ...

@@ -139,14 +139,18 @@ class NativeProvider:
 
     def existing(self, references: Iterable[Reference]) -> Mapping[tuple[str, str], str]:
         """The named records that exist where they are said to, in one query."""
+        return {pair: head.name for pair, head in self.heads(references).items()}
+
+    def heads(self, references: Iterable[Reference]) -> Mapping[tuple[str, str], RecordVersion]:
+        """In one query."""
         pairs = {(reference.memory_id, reference.record_id) for reference in references}
         if not pairs:
             return {}
         heads = Version.objects.filter(
             record_id__in={record_id for _, record_id in pairs}, number=F("record__head")
         ).in_memories({memory_id for memory_id, _ in pairs})
-        found = {(head.memory_id, head.record_id): _shown(head).name for head in heads}
-        return {pair: name for pair, name in found.items() if pair in pairs}
+        found = {(head.memory_id, head.record_id): _shown(head) for head in heads}
+        return {pair: version for pair, version in found.items() if pair in pairs}
 
     def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
         """By meaning, alone and in context, by words, and by whom it names."""

@@ -120,8 +120,12 @@ def _fail(job: Job, failure: Exception) -> None:
 def _claim(job_id: str) -> Job | None:
     # In one statement: a job is cancelled before it begins, or not at all.
     now = timezone.now()
-    claimed = Job.objects.unfinished().filter(pk=job_id).update(
-        state=Job.State.RUNNING, started_at=Coalesce("started_at", now), heard_at=now, attempts=F("attempts") + 1
+    claimed = (
+        Job.objects.unfinished()
+        .filter(pk=job_id)
+        .update(
+            state=Job.State.RUNNING, started_at=Coalesce("started_at", now), heard_at=now, attempts=F("attempts") + 1
+        )
     )
     return Job.objects.get(pk=job_id) if claimed else None
 

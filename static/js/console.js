@@ -43,6 +43,34 @@
     }
   }
 
+  // One key each for what a page offers often; never while somebody writes, and only where they are wanted.
+  const WRITING = "input:not([type=checkbox], [type=radio], [type=submit], [type=button]), textarea, select, [contenteditable]";
+  const usesKeys = () => {
+    try {
+      return localStorage.getItem("keys") !== "off";
+    } catch {
+      return true;
+    }
+  };
+
+  function press(event) {
+    const busy = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat;
+    if (busy || !usesKeys() || event.target.closest?.(WRITING) || document.querySelector("dialog[open]")) return;
+    const named = [...document.querySelectorAll("[data-key]")];
+    const actor = named.find((one) => one.dataset.key.split(" ").includes(event.key) && one.checkVisibility());
+    if (!actor) return;
+    event.preventDefault();
+    if (actor.matches(WRITING)) actor.focus();
+    else actor.click();
+  }
+
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches("[data-keys]")) return;
+    try {
+      localStorage.setItem("keys", event.target.checked ? "on" : "off");
+    } catch {}
+  });
+
   const actions = {
     theme: toggleTheme,
     copy,
@@ -74,6 +102,7 @@
       event.preventDefault();
       htmx.ajax("GET", search.form.action, { target: "#dialog-body", swap: "innerHTML" });
     }
+    press(event);
     // In a list of places to go the arrows walk from one to the next, and back to the words.
     const jump = event.target.closest?.("[data-jump]");
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -119,6 +148,7 @@
 
   // A region that is filled when the page arrives is not announced; filling it again is.
   document.addEventListener("DOMContentLoaded", () => {
+    for (const box of document.querySelectorAll("[data-keys]")) box.checked = usesKeys();
     const waiting = region() ? [...region().children] : [];
     if (!waiting.length) return;
     setTimeout(() => region().replaceChildren(...waiting), 150);

@@ -23,7 +23,7 @@ def test_it_measures_every_way_to_ask_and_cleans_up(
     owner, reader = factories.member(organisation, is_owner=True), factories.member(organisation)
     file = tmp_path / "figures.json"
     arguments = ["--url", live_server.url, "--key", factories.key(owner), "--reader-key", factories.key(reader)]
-    assert locomo.main([*arguments, "--json", str(file)]) == 0
+    assert locomo.main([*arguments, "--every", "3", "--json", str(file)]) == 0
     figures: dict[str, Any] = json.loads(file.read_text())
     for way in (OURS, WORDS, MODEL, RANKS, BM25, BARE, AT_PARENT):
         assert figures["quality"][way]["questions"] > 0, way

@@ -12,6 +12,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from playwright.sync_api import Page, expect
 
+from harnesses.services.configuration import Draft
+from harnesses.services.configuration import create as create_harness
 from members.models import Member
 from members.setup import found
 from memories import demo
@@ -43,8 +45,12 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 
 # Routes that no link can lead to, because a form does, or because they lead on.
 NOT_LINKED = {
-    *("home", "grant-give", "group-add", "invitation-withdraw", "join"),
-    *("key-revoke", "member-add", "member-reactivate", "take-over", "records-forget"),
+    # The search of every page leads there, as a form.
+    *("home", "search", "grant-give", "group-add", "invitation-withdraw", "join"),
+    *("key-revoke", "agent-key-revoke", "member-add", "member-reactivate", "take-over", "records-forget"),
+    *("run-stop", "schedule-engine", "job-retry", "job-cancel"),
+    *("inbox-many", "inbox-decide", "inbox-undo"),
+    *("golden-run", "golden-remove", "golden-report"),
     # Of a history, a hold, a job or a file, which what the crawl meets first does not have: see test_record_stories.
     *("record-compare", "record-restore", "record-content", "record-operate", "hold-lift", "job"),
 }
@@ -59,6 +65,7 @@ def owner(db: None) -> Member:
     """The owner of the demo, who can look at everything in it."""
     founded = found(demo.ORGANISATION, "owner@demo.example", owner_name=demo.OWNER)
     demo.plant(founded.organisation, founded.owner)
+    create_harness(factories.caller(founded.owner), Draft(base="codex", name="Quote writer"))
     return founded.owner
 
 
@@ -71,6 +78,7 @@ def tester(alice: Member, carol: Member) -> Member:
     factories.record(alice, everything, content, title=LONG, attributes={LONG: LONG}, type="note")
     for memory in (everything, below):
         factories.grant(alice, memory, factories.group(alice.organisation, alice, name=f"{LONG} {memory.id}"), "read")
+    create_harness(factories.caller(alice), Draft(base="codex", name=LONG, system_prompt=LONG * 3))
     for named in (alice, alice.organisation):
         named.name = LONG
         named.save()

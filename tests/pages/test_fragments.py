@@ -10,6 +10,8 @@ import pytest
 from django.http import HttpResponseBase
 from django.test import Client
 
+from harnesses.services.configuration import Draft
+from harnesses.services.configuration import create as create_harness
 from members.models import Group, Member
 from memories.models import Memory
 from tests import factories
@@ -20,21 +22,33 @@ from tests.pages.people import client_of, html_of, pages_of, tree_of
 pytestmark = pytest.mark.django_db
 
 FRAGMENTS = {
+    "/console/*/agents",
+    "/console/*/agents/*/delete",
+    "/console/*/agents/*/prime",
+    "/console/*/agents/*/try",
+    "/console/*/agents/*/try?tool",
     "/console/*/as/*",
     "/console/*/as/*/memories/*",
     "/console/*/as/*?below",
     "/console/*/audit",
     "/console/*/groups/*/reach",
+    "/console/*/jobs",
+    "/console/*/jobs?state",
     "/console/*/memories",
     "/console/*/memories/*",
     "/console/*/memories/*/access",
     "/console/*/memories/*/access/*/change",
     "/console/*/memories/*/access/*/take-back",
+    "/console/*/memories/*/ask",
     "/console/*/memories/*/audit",
+    "/console/*/memories/*/conflicts",
     "/console/*/memories/*/delete",
+    "/console/*/memories/*/golden",
+    "/console/*/memories/*/graph",
     "/console/*/memories/*/move",
     "/console/*/memories/*/records/*/forget",
     "/console/*/memories/*/restrict",
+    "/console/*/memories/*/runs",
     "/console/*/memories/*/who",
     "/console/*/memories/*/why",
     "/console/*/memories/*/why?principal&privilege",
@@ -45,6 +59,9 @@ FRAGMENTS = {
     "/console/*/people",
     "/console/*/people/*/deactivate",
     "/console/*/people/*/reach",
+    "/console/*/runs",
+    "/console/*/review",
+    "/console/*/review?memory",
 }
 # Every request has a token of its own.
 TOKEN = re.compile(r'(?<=name="csrfmiddlewaretoken" value=")\w+')
@@ -75,6 +92,7 @@ def furnished(alice: Member, shared: Memory, team: Group) -> Memory:
     """A memory with one of everything: a memory below it, a record that was revised, grants."""
     factories.memory(alice, factories.memory(alice, shared, "Handbook"), "Travel")
     factories.record(alice, shared, "Rent is due in June.", title="Rent")
+    create_harness(factories.caller(alice), Draft(base="mcp", name="Clerk"))
     return shared
 
 
@@ -131,7 +149,11 @@ QUESTIONS = ("restrict", "take-back", "delete", "forget")
 def test_a_confirmed_question_leads_on_the_same_way_with_and_without_scripts(
     question: str, alice: Member, furnished: Memory
 ) -> None:
-    address = next(page for of_kind, (page, *_) in pages_of(alice).items() if of_kind.endswith(f"/{question}"))
+    address = next(
+        page
+        for of_kind, (page, *_) in pages_of(alice).items()
+        if of_kind.endswith(f"/{question}") and "/memories/" in page
+    )
     answers = {"confirm": "Shared", "expected": expected(client_of(alice), address)}
     with_script = client_of(alice, hx_request="true").post(address, answers)
     assert with_script.status_code == 200, said(with_script)

@@ -51,9 +51,7 @@ def test_without_mail_the_page_says_so_and_offers_no_sending(alice: Member, mail
     assert not mailoutbox
 
 
-def test_a_mail_that_cannot_be_sent_leaves_the_link_to_pass_on(
-    mails: None, alice: Member, settings: Settings
-) -> None:
+def test_a_mail_that_cannot_be_sent_leaves_the_link_to_pass_on(mails: None, alice: Member, settings: Settings) -> None:
     settings.EMAIL_BACKEND = mail.SMTP
     settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", 1, 2
     answer = client_of(alice).post(page(alice), {**ASKED, "name": "Nina"}).content.decode()
