@@ -223,7 +223,7 @@ def member_context(request: ConsoleRequest, shown: Member, may: bool) -> dict[st
         ],
         "key_url": reverse("console:member", args=[slug, shown.id]),
         "may_see_keys": may,
-        "switch_url": reverse(switch, args=[slug, shown.id]) if owner and other else None,
+        "switch_url": reverse(switch, args=[slug, shown.id]) if owner and other and shown.retired_at is None else None,
         "reach_url": reverse("console:reach-member", args=[slug, shown.id]),
         "view_as_url": reverse("console:as", args=[slug, shown.id]) if other else None,
         "hand_over_url": reverse("console:hand-over", args=[slug, shown.id]) if owner else None,
@@ -251,8 +251,12 @@ def member_reactivate(request: ConsoleRequest, member_id: str) -> HttpResponse:
     """Let a member act again."""
     require_owner(request)
     shown = the_member(request, member_id)
-    services.reactivate(shown, actor=request.caller.actor)
-    messages.success(request, f"{shown.name} is active again, with the access they still hold.")
+    try:
+        services.reactivate(shown, actor=request.caller.actor)
+    except services.Refused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, f"{shown.name} is active again, with the access they still hold.")
     return redirect("console:member", request.organisation.slug, shown.id)
 
 

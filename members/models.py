@@ -117,6 +117,9 @@ class Member(models.Model):
     is_owner = models.BooleanField(default=False, help_text="May administer members, groups and keys.")
     created_at = models.DateTimeField(auto_now_add=True)
     deactivated_at = models.DateTimeField(null=True, blank=True)
+    retired_at = models.DateTimeField(
+        null=True, editable=False, help_text="Gone for good; the name stays on what it wrote."
+    )
 
     objects = MemberQuerySet.as_manager()
 

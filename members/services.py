@@ -207,8 +207,17 @@ def deactivate(member: Member, *, actor: Actor = SYSTEM) -> None:
 
 
 @transaction.atomic
+def retire(member: Member, *, actor: Actor = SYSTEM) -> None:
+    """Deactivate a member for good: what it set out from is gone, and it cannot be let act again."""
+    deactivate(member, actor=actor)
+    Member.objects.filter(pk=member.pk, retired_at=None).update(retired_at=timezone.now())
+
+
+@transaction.atomic
 def reactivate(member: Member, *, actor: Actor = SYSTEM) -> None:
-    """Let a deactivated member act again, with the grants it still holds."""
+    """Let a deactivated member act again, with the grants it still holds. Raises Refused for one that is retired."""
+    if Member.objects.select_for_update().filter(pk=member.pk).exclude(retired_at=None).exists():
+        raise Refused("This agent was retired with its harness. Create a new one.")
     if Member.objects.filter(pk=member.pk).exclude(deactivated_at=None).update(deactivated_at=None):
         events.record(member.organisation_id, actor, "member.reactivated", subject=member.principal, name=member.name)
 

@@ -107,7 +107,7 @@ def retire(desk: Desk) -> None:
     actor = desk.caller.actor
     for key in Credential.objects.live().filter(member_id=harness.agent_id):
         members.revoke_key(key, actor=actor)
-    members.deactivate(harness.agent, actor=actor)
+    members.retire(harness.agent, actor=actor)
     harness.skills.all().delete()
     harness.servers.all().delete()
     harness.retired_at = timezone.now()

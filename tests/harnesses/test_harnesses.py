@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from harnesses.models import Harness
+from members import services
 from members.ids import mint
 from members.models import Credential, Event, Member
 from memories.models import Memory
 from tests import factories
 from tests.conftest import Api
 from tests.harnesses.conftest import Engage
+from tests.pages.people import client_of
 
 WHOLE = {
     "name": "Support",
@@ -172,16 +174,24 @@ def test_deleting_a_harness_ends_its_agent_at_once_and_what_it_wrote_still_names
     assert not Credential.objects.live().filter(member=made.agent).exists()
 
 
-def test_letting_the_agent_of_a_deleted_harness_act_again_gives_it_no_key_back(
-    api: Api, alice: Member, engage: Engage
-) -> None:
-    from members import services
-
+def test_the_agent_of_a_deleted_harness_never_acts_again(api: Api, alice: Member, engage: Engage) -> None:
     made = engage(alice)
     api.get("/v1/memories", made.agent)
     api.ok("DELETE", f"/v1/harnesses/{made.id}", None, alice)
-    services.reactivate(Member.objects.get(pk=made.id))
+    with pytest.raises(services.Refused, match="retired with its harness"):
+        services.reactivate(Member.objects.get(pk=made.id))
+    page = f"/console/{alice.organisation.slug}/people/{made.id}"
+    assert "Let act again" not in client_of(alice).get(page).content.decode()
+    assert "was retired" in client_of(alice).post(f"{page}/reactivate", follow=True).content.decode()
+    assert not Member.objects.get(pk=made.id).is_active
     assert api.call("GET", "/v1/memories", as_=made.agent).status == 401
+
+
+def test_an_agent_that_was_only_deactivated_acts_again(alice: Member, engage: Engage) -> None:
+    made = engage(alice)
+    services.deactivate(made.agent)
+    services.reactivate(made.agent)
+    assert Member.objects.get(pk=made.id).is_active
 
 
 def test_who_sees_and_who_manages_a_harness(
