@@ -31,14 +31,17 @@ def fenced(entries: Sequence[str], source: str = "") -> str:
 
 
 def entry(text: str, record_id: str, kind: str, written_by: str, title: str = "", written_at: str = "") -> str:
-    """One record for the fence: a line that says what it is and who wrote it, then what it says."""
+    """One record for the fence: a line that says what it is, who wrote it and when, then what it says.
+
+    Each line of what it says stands behind a bar, so that none can pass for a line of the server's.
+    """
     about = ", ".join(
         _LINE.sub(" ", part)
         for part in (kind, record_id, f"written by {written_by}" if written_by else "", written_at)
         if part
     )
     head = f"[{about}] {_LINE.sub(' ', title)}".rstrip()
-    return "\n".join(piece for piece in (head, text.strip()) if piece)
+    return "\n".join([*([head] if head else []), *(f"| {line}" for line in text.strip().splitlines())])
 
 
 def harmless(text: str) -> str:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from harnesses.services.priming import quoted
 from memories import fence
 
 from .addresses import Answered
@@ -94,7 +93,7 @@ def _entry(value: Any) -> str:
         return _memory(value, "memory")
     if isinstance(value, Mapping) and isinstance(value.get("result"), Mapping):
         return _entry(value["result"])
-    return fence.entry(quoted(json.dumps(value, ensure_ascii=False, indent=1)), "", "data", "")
+    return fence.entry(json.dumps(value, ensure_ascii=False, indent=1), "", "data", "")
 
 
 def _found(hit: Json) -> str:
@@ -119,9 +118,7 @@ def _record(record: Json, where: str = "") -> str:
     lines += map(_reference, record["references"])
     if record.get("follows"):
         lines.append(f"follows a source outside the memory: {json.dumps(record['follows'], ensure_ascii=False)}")
-    return fence.entry(
-        quoted("\n".join(lines)), record["id"], kind, f"{writer['kind']}:{writer['id']}", record["title"], about
-    )
+    return fence.entry("\n".join(lines), record["id"], kind, f"{writer['kind']}:{writer['id']}", record["title"], about)
 
 
 def _part(part: Json) -> str:
@@ -148,7 +145,7 @@ def _memory(memory: Json, kind: str) -> str:
     held = ", ".join(memory["privileges"])
     about = f"{'unknown' if records is None else records} records, {children} below, you may: {held}"
     default = ", your default memory" if memory.get("default") else ""
-    return fence.entry(quoted(memory["description"]), memory["id"], kind, "", memory["name"], about + default)
+    return fence.entry(memory["description"], memory["id"], kind, "", memory["name"], about + default)
 
 
 def _named(value: Any) -> str:

@@ -105,9 +105,4 @@ def _about(view: MemoryView, kind: str) -> str:
     records = "unknown" if view.record_count is None else view.record_count
     held = ", ".join(view.privileges.words)
     about = f"{records} records, {view.child_count} below, you may: {held}"
-    return fence.entry(quoted(view.memory.description), view.memory.id, kind, "", view.memory.name, about)
-
-
-def quoted(text: str) -> str:
-    """The lines of a text, each behind a bar, so that none can pass for a line of the server's."""
-    return "\n".join(f"| {line}" for line in text.splitlines())
+    return fence.entry(view.memory.description, view.memory.id, kind, "", view.memory.name, about)

@@ -64,7 +64,8 @@ def shown(version: RecordVersion) -> str:
     """A record as an agent reads it; its words without the strings among its attributes."""
     words = "\n".join(str(part["text"]) for part in version.draft.content if isinstance(part.get("text"), str))
     written_by = f"{version.writer.kind}:{version.writer.id}"
-    return fence.entry(words, version.id, version.draft.type, written_by, version.draft.title)
+    at = version.written_at.isoformat().replace("+00:00", "Z")
+    return fence.entry(words, version.id, version.draft.type, written_by, version.draft.title, at)
 
 
 def tokens_of(characters: int) -> int:
