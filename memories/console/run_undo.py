@@ -108,10 +108,11 @@ def revert(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse
 
 def planned(request: ConsoleRequest, memory_id: str, steps: Iterable[reverting.Step]) -> Plan:
     """What the steps would do, as titles; however many they are, only the first are kept."""
-    plan, shown = Plan(), hashlib.sha256()
+    plan, shown = Plan(), b""
     for step in steps:
         head = step.head
-        shown.update(repr((step.record_id, step.outcome.value, head.number if head else 0, step.skip)).encode())
+        said = repr((step.record_id, step.outcome.value, head.number if head else 0, step.skip))
+        shown = hashlib.sha256(shown + said.encode()).digest()
         fates = plan.fates(step)
         fates.total += 1
         if len(fates.records) < LISTED:
@@ -122,5 +123,5 @@ def planned(request: ConsoleRequest, memory_id: str, steps: Iterable[reverting.S
                     "why": SKIPS.get(step.skip, ""),
                 }
             )
-    plan.fingerprint = shown.hexdigest()[:32]
+    plan.fingerprint = shown.hex()[:32]
     return plan

@@ -196,8 +196,7 @@ def test_a_memory_is_found_while_typing_and_moved_from_its_settings(
     visit: Visit, alice: Member, branches: dict[str, Memory]
 ) -> None:
     page = visit(alice, tree_of(alice))
-    page.keyboard.press("Control+k")
-    page.keyboard.type("everybody")
+    page.get_by_label("Find memories by name or description").press_sequentially("everybody")
     expect(page.get_by_role("heading", name="Found for “everybody”")).to_be_visible()
     page.get_by_role("link", name="Handbook", exact=True).click()
     page.get_by_role("link", name="Settings").click()

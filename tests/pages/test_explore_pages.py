@@ -49,7 +49,7 @@ def results(who: Member, memory: Memory, **query: Any) -> list[str]:
     """The titles of the results of a question, in their order."""
     answer = client_of(who).get(f"{address(memory, 'ask')}?{urlencode(query, doseq=True)}")
     found = re.findall(r'<h3 class="record-card-title">.*?<a [^>]*>(.*?)</a>', answer.content.decode(), re.DOTALL)
-    return [re.sub(r"<[^>]*>", "", one) for one in found]
+    return [re.sub(r"<[^>]*>", "", one).strip() for one in found]
 
 
 @pytest.fixture
