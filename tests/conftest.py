@@ -25,7 +25,7 @@ settings.register_profile(
     database=None,
     print_blob=True,
     phases=[Phase.explicit, Phase.generate],
-    max_examples=100,
+    max_examples=40,
 )
 settings.register_profile("desk", UNHURRIED, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -116,7 +116,7 @@ def test_many_callers_changing_one_tree_leave_it_sound(
     for one in together(*messes):
         statuses += one
     assert set(statuses) <= {200} | REFUSALS, statuses
-    assert statuses[200] > 50, statuses
+    assert statuses[200] > THREADS, statuses
     world = World(organisation, [alice, bob], [team, everyone])
     truth = Truth(world)
     for memory_id in truth.memories:

@@ -262,7 +262,7 @@ bodies = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(bodies)
 def test_any_json_is_a_draft_that_can_be_kept_or_is_refused(body: dict[str, Any]) -> None:
     draft = outcome(read_draft, body)
@@ -274,7 +274,7 @@ def test_any_json_is_a_draft_that_can_be_kept_or_is_refused(body: dict[str, Any]
         json.dumps(kept, allow_nan=False).encode()
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(bodies)
 def test_any_json_is_a_revision_or_is_refused(body: dict[str, Any]) -> None:
     assert outcome(read_changes, body) != Changes()
