@@ -11,7 +11,7 @@ from memories.access import Privilege
 from memories.models import Memory
 from memories.reader import Reader
 from memories.services.sight import Place, look
-from uhp_site.http.errors import MemoryNotFound, MemoryUnsupported
+from uhp_site.http.errors import MemoryNotFound
 from uhp_site.http.views import Endpoint
 
 Needs = dict[str, tuple[Privilege, ...]]
@@ -41,23 +41,6 @@ class MemoryEndpoint(Endpoint):
             self.gone = unseen
             return
         self.place.require(*self.needs[method])
-
-
-class Unsupported(MemoryEndpoint):
-    """An operation that no connected provider does: refused, once sight and privilege allow knowing even that."""
-
-    needs: ClassVar[Needs] = {}
-
-    def refuse(self, request: Request, **kwargs: Any) -> dict[str, Any]:
-        """Raise MemoryUnsupported."""
-        raise MemoryUnsupported()
-
-
-def unsupported(**needs: Privilege) -> type[Unsupported]:
-    """An endpoint that refuses these methods, each after the check for its privilege."""
-    methods = {method.upper(): (privilege,) for method, privilege in needs.items()}
-    handlers: dict[str, Any] = dict.fromkeys(needs, Unsupported.refuse)
-    return type("Unsupported", (Unsupported,), {"needs": methods, "schema": None, **handlers})
 
 
 def caller_of(request: Request) -> Caller:

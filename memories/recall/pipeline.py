@@ -20,11 +20,10 @@ FILTERS = "filters"
 
 @dataclass(frozen=True)
 class Ask:
-    """What a caller asks of a memory: the question, how far down, and the signals this server may not know."""
+    """What a caller asks of a memory: the question, how far down, and how to rank."""
 
     question: Question
     depth: int | None = None
-    unsupported: tuple[str, ...] = ()
     profile: Profile = RANKING
 
 
@@ -72,16 +71,15 @@ def recall(memory: Memory, principals: Collection[str], ask: Ask, within: Memory
     With `within`, nor is anything in other memories below.
     """
     covered = scope.readable(memory, principals, ask.depth, within)
-    unsupported = [f"{signal}:not_supported" for signal in ask.unsupported]
     provider = registry.get(memory.provider)
     question = ask.question
     if not question.query and not question.text:
         if question.view.filters is None:
-            return Recalled((), (*unsupported, *covered.degraded), searched=covered.memories)
+            return Recalled((), tuple(covered.degraded), searched=covered.memories)
         listed = listing.newest(provider, covered.memories, question)
         called = scope.names({version.memory_id for version in listed.versions})
         hits = tuple(Hit(version, called[version.memory_id], None, (FILTERS,)) for version in listed.versions)
-        return Recalled(hits, (*unsupported, *covered.degraded, *listed.degraded), searched=covered.memories)
+        return Recalled(hits, (*covered.degraded, *listed.degraded), searched=covered.memories)
     read = names.read(question.query, memory.organisation_id, provider, covered.memories, question.view)
     asked = ranking.prepared(question, read, ask.profile)
     found, shown = ranking.best(provider, covered.memories, asked, ask.profile)
@@ -101,7 +99,7 @@ def recall(memory: Memory, principals: Collection[str], ask: Ask, within: Memory
     )
     return Recalled(
         hits,
-        (*unsupported, *covered.degraded, *found.notes),
+        (*covered.degraded, *found.notes),
         evidence.abstain,
         covered.memories,
         Explanation(
