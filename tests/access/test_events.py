@@ -108,6 +108,7 @@ VERBS: dict[str, tuple[Verb, list[str]]] = {
         ["key.issued", "key.revoked"],
     ),
     "members.deactivate": (lambda s: members.deactivate(s.bob, actor=ACTOR), ["member.deactivated"]),
+    "members.retire": (lambda s: members.retire(s.bob, actor=ACTOR), ["member.deactivated"]),
     "members.reactivate": (reactivated, ["member.deactivated", "member.reactivated"]),
     "members.invite": (lambda s: members.invite(s.organisation, name="Ann", actor=ACTOR), ["member.invited"]),
     "members.withdraw_invitation": (withdrawn, ["member.invited", "member.uninvited"]),

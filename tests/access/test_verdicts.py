@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import reduce
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memories import access
@@ -34,6 +34,7 @@ def test_a_yes_is_what_the_rule_says_of_somebody_who_can_act(
     assert (verdict.cause is None) == verdict.yes
 
 
+@settings(max_examples=300)
 @given(chains(), callers, single)
 def test_without_what_a_yes_names_it_is_a_no(chain: list[Node], who: frozenset[str], privilege: Privilege) -> None:
     verdict = judge(who, chain, privilege)
@@ -42,6 +43,7 @@ def test_without_what_a_yes_names_it_is_a_no(chain: list[Node], who: frozenset[s
     assert not judge(who, without(chain, verdict), privilege).yes
 
 
+@settings(max_examples=300)
 @given(chains(), callers, single, hindrances)
 def test_without_the_cause_of_a_no_it_is_a_yes(
     chain: list[Node], who: frozenset[str], privilege: Privilege, hindered: Cause | None

@@ -23,9 +23,10 @@ FOLDER = [
     {"path": "assets/blob.bin", "content_b64": "AAECAwQF"},
     {"path": "references/data.md", "content": "  Spaces stay.  "},
 ]
-SEGMENT = st.text(st.characters(codec="utf-8", exclude_characters="/\\"), min_size=1, max_size=12).filter(
-    lambda one: one.isprintable() and one not in {".", ".."} and not one.endswith(":") and ":" not in one[:2]
+PRINTABLE = st.characters(
+    codec="utf-8", exclude_categories=("C", "Z"), include_characters=" ", exclude_characters="/\\:"
 )
+SEGMENT = st.text(PRINTABLE, min_size=1, max_size=12).filter(lambda one: one not in {".", ".."})
 PATHS = st.lists(SEGMENT, min_size=1, max_size=4).map("/".join)
 
 
