@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck, Phase, settings
 
 from members.models import Group, Member, Organisation
 from memories.models import Memory
-from tests import factories
+from tests import emptying, factories
 
 # A failure in a pipeline costs seconds: same examples every time, no shrinking. At the desk: HYPOTHESIS_PROFILE=desk.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -89,6 +89,14 @@ class Api:
         if member.id not in self._keys:
             self._keys[member.id] = factories.key(member)
         return self._keys[member.id]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_by_rows() -> Iterator[None]:
+    """Tests that commit leave an empty database behind, in less time than they take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", emptying.empty)
+        yield
 
 
 @pytest.fixture

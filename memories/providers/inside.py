@@ -11,7 +11,7 @@ from django.db import connection
 
 from members.ids import to_uuid
 
-from . import plans, search
+from . import plans, search, spoken
 from .base import View
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter.
@@ -47,6 +47,11 @@ class Branches(Sequence[str]):
     def ids(self) -> Sequence[str]:
         """All of them, nearest first."""
         return self._read()
+
+    @cached_property
+    def languages(self) -> spoken.Languages:
+        """The languages that their words are stemmed in."""
+        return spoken.by(self.organisation_id)
 
     @overload
     def __getitem__(self, index: int) -> str: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +10,11 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import connection
 from django.db.models import Expression, Func, Value
 
-from members.ids import to_uuid
 from members.models import Organisation
 from memories.content import words_of as said_in
 from memories.models import Version
 
-from . import folding, frequencies, inside, lexis, search, typos
+from . import folding, frequencies, inside, lexis, search, spoken, typos
 from .base import View
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter.
@@ -105,14 +104,14 @@ def by_words(
     With `phrases`, what is quoted must occur as it stands. A word that nothing readable has stands for those that do
     and differ from it in a letter or two.
     """
-    spoken = _spoken_in(memory_ids)
-    terms = asked_for(words, spoken, phrases=phrases)
+    asked_in = _spoken_in(memory_ids)
+    terms = asked_for(words, asked_in, phrases=phrases)
     if terms.phrases:
-        return _with_phrases(terms, spoken, memory_ids, view, limit)
+        return _with_phrases(terms, asked_in, memory_ids, view, limit)
     if not terms.any_of:
         return {}
     found = _ranked(terms, memory_ids, view, limit)
-    for other in typos.corrected(words, spoken[0], terms.lexemes, list(found), memory_ids, view):
+    for other in typos.corrected(words, asked_in[0], terms.lexemes, list(found), memory_ids, view):
         share = MISSPELT * len(other) / max(1, len(terms.lexemes))
         for key, score in _ranked(Terms(tuple(other)), memory_ids, view, limit).items():
             found[key] = found.get(key, 0.0) + share * score
@@ -121,7 +120,7 @@ def by_words(
 
 def words_of(words: str, versions: Collection[int], *, phrases: bool = False) -> dict[int, float]:
     """The rank by words of versions that another signal found; those that share none are absent."""
-    terms = asked_for(words, _languages_of(versions), phrases=phrases)
+    terms = asked_for(words, spoken.where(next(iter(versions), None)), phrases=phrases)
     scores = {}
     if terms.any_of:
         scores = search.scores(
@@ -135,11 +134,11 @@ def words_of(words: str, versions: Collection[int], *, phrases: bool = False) ->
     return _holding(terms.phrases, scores) if terms.phrases else scores
 
 
-def asked_for(words: str, spoken: Sequence[str], *, phrases: bool = False) -> Terms:
+def asked_for(words: str, asked_in: Sequence[str], *, phrases: bool = False) -> Terms:
     """What a question asks for, in each of these languages; two while an organisation changes from one to another."""
     lexemes: dict[str, None] = {}
     beginnings: dict[str, None] = {}
-    for language in spoken:
+    for language in asked_in:
         taken = lexis.asked(words, language)
         plain = _lexemes(taken)
         lexemes |= dict.fromkeys([*plain, *taken.exact])
@@ -217,10 +216,11 @@ def _ranked(terms: Terms, memory_ids: Sequence[str], view: View, limit: int, mus
 
 
 def _with_phrases(
-    terms: Terms, spoken: Sequence[str], memory_ids: Sequence[str], view: View, limit: int
+    terms: Terms, asked_in: Sequence[str], memory_ids: Sequence[str], view: View, limit: int
 ) -> dict[int, float]:
     """Those in which every phrase occurs, looked up by the words of the phrases and then read."""
-    must = " & ".join(filter(None, (_every(phrase, spoken[0]) for phrase in terms.phrases))) if len(spoken) == 1 else ""
+    every = [_every(phrase, asked_in[0]) for phrase in terms.phrases] if len(asked_in) == 1 else []
+    must = " & ".join(filter(None, every))
     found = _ranked(terms, memory_ids, view, LOOKED_THROUGH, must) if terms.any_of else _newest(memory_ids, view)
     held = _holding(terms.phrases, found)
     if len(found) == LOOKED_THROUGH and len(held) < limit and isinstance(memory_ids, inside.Branches):
@@ -265,25 +265,11 @@ def _holding(phrases: Sequence[str], found: Mapping[int, float]) -> dict[int, fl
     return {key: score for key, score in found.items() if key in kept}
 
 
-def _spoken_in(memory_ids: Sequence[str]) -> tuple[str, ...]:
+def _spoken_in(memory_ids: Sequence[str]) -> spoken.Languages:
     """The languages to ask in; the memories of one question are of one organisation."""
     if isinstance(memory_ids, inside.Branches):
-        return _of("o.id = %s", [to_uuid(memory_ids.organisation_id, "org_")])
-    if not memory_ids:
-        return ("english",)
-    return _of("o.id = (SELECT organisation_id FROM memories_memory WHERE id = %s)", [to_uuid(memory_ids[0], "hmem_")])
-
-
-def _languages_of(versions: Iterable[int]) -> tuple[str, ...]:
-    first = next(iter(versions), None)
-    return _of("o.id = (SELECT organisation_id FROM memories_version WHERE id = %s)", [first])
-
-
-def _of(condition: str, parameters: Sequence[Any]) -> tuple[str, ...]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT language, former_language FROM members_organisation o WHERE {condition}", parameters)
-        found = cursor.fetchone() or ("english", "")
-    return tuple(str(language) for language in dict.fromkeys(found) if language)
+        return memory_ids.languages
+    return spoken.inside(memory_ids[0]) if memory_ids else spoken.UNKNOWN
 
 
 def lexemes_asked(words: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
