@@ -21,7 +21,7 @@ SHARE, LEAST = 0.002, 500
 # So many records stand for all of them.
 SAMPLE = 50_000
 # About so many records may be looked at for the words of one question.
-MOST_MATCHES = 15_000
+MOST_MATCHES = 10_000
 # However many have them, no more are ranked.
 MOST_RANKED = 100_000
 CAPPED = f"words:capped_at_{MOST_RANKED}_records"

@@ -17,6 +17,9 @@ from .base import View
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter.
 
 ALL_LEVELS = 32_767
+# So many memories are collected for one statement: what the database hashes in its usual working memory of 4 MB, with
+# room for some that were made since they were counted.
+COLLECTED, COLLECTED_FOR_FEW, SPARE = 90_000, 5_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,20 @@ class Size:
 class Branches(Sequence[str]):
     """The ids of the memories open under some tops, so many levels down each; read only when somebody asks for them.
 
-    `notes` collects what a search had to leave out, in the words of `degraded`.
+    `about` is how many there are at most, None when nobody counted. `notes` collects what a search had to leave out,
+    in the words of `degraded`.
     """
 
-    def __init__(self, organisation_id: str, tops: Mapping[str, int], read: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        organisation_id: str,
+        tops: Mapping[str, int],
+        read: Callable[[], Sequence[str]],
+        about: int | None = None,
+    ) -> None:
         self.organisation_id = organisation_id
         self.tops = tops
+        self.about = about
         self.notes: list[str] = []
         self._read = read
         self._sizes: dict[object, Size] = {}
@@ -131,11 +142,28 @@ def is_wide(memory_ids: Sequence[str]) -> bool:
 
 def fitting(memory_ids: Sequence[str], column: str) -> tuple[str, dict[str, Any]]:
     """The condition in the form that suits how much there is to read."""
-    return probed(memory_ids, column) if is_wide(memory_ids) else listed(memory_ids, column)
+    return sifted(memory_ids, column) if is_wide(memory_ids) else listed(memory_ids, column)
+
+
+def sifted(memory_ids: Sequence[str], column: str, *, few: bool = False) -> tuple[str, dict[str, Any]]:
+    """The same condition for a search that comes upon rows by another way and asks of each whether it may stay.
+
+    The memories are collected once and looked up from then on; one by one where they are too many to be collected, or
+    where `few` rows are expected and collecting them would be most of the work.
+    """
+    about = memory_ids.about if isinstance(memory_ids, Branches) else None
+    if not isinstance(memory_ids, Branches) or about is None or about > (COLLECTED_FOR_FEW if few else COLLECTED):
+        return probed(memory_ids, column)
+    under, parameters = _under(memory_ids)
+    # The limit is never reached: it keeps the planner from expecting more than it would collect. Compared with true,
+    # the list is never turned into a join that would begin with the memories.
+    most = 2 * (about + SPARE)
+    every = f"SELECT r.descendant_id FROM memories_reach r WHERE r.open AND ({under}) LIMIT {most}"
+    return f"({column} IN ({every})) IS TRUE", parameters
 
 
 def probed(memory_ids: Sequence[str], column: str) -> tuple[str, dict[str, Any]]:
-    """The same condition for a search that comes upon rows by another way and asks of each whether it may stay."""
+    """The same condition, asked anew of each row."""
     if not isinstance(memory_ids, Branches):
         return listed(memory_ids, column)
     under, parameters = _under(memory_ids)

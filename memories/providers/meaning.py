@@ -59,7 +59,7 @@ def exact(
     of: str = "",
 ) -> dict[int, float]:
     """The nearest versions by comparing with all of them, memory by memory, or through all that an organisation has."""
-    within, memories = (inside.probed if of else inside.listed)(memory_ids, "e.memory_id")
+    within, memories = (inside.sifted if of else inside.listed)(memory_ids, "e.memory_id")
     if of:
         within = f"e.organisation_id = %(organisation)s AND {within}"
         memories["organisation"] = to_uuid(of, "org_")
@@ -88,7 +88,7 @@ def walk(
 ) -> tuple[dict[int, float], int]:
     """The nearest versions by the organisation's index, which may miss some, and those it does not hold yet, which
     are compared; and how many the index brought."""
-    within, memories = inside.probed(branches, "e.memory_id")
+    within, memories = inside.sifted(branches, "e.memory_id", few=True)
     joined, conditions, parameters = _conditions(view)
     # The index is found by these very constants: what it holds is what they say.
     rows = f"""

@@ -37,7 +37,7 @@ def newest(memory_ids: Sequence[str], view: View, limit: int) -> list[int]:
         total, keys = cursor.fetchone()
     if total <= SORTED:
         return list(keys)
-    within, memories = inside.probed(memory_ids, "v.memory_id")
+    within, memories = inside.sifted(memory_ids, "v.memory_id", few=True)
     return _keys(
         f"""
         SELECT v.id FROM memories_version v

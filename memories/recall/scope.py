@@ -50,8 +50,9 @@ def readable(
     def read() -> Sequence[str]:
         return (memory.id, *Reach.objects.held_below(memory, principals, Privilege.READ, depth, None))
 
-    branches = Branches(memory.organisation_id, tops, read)
-    if sum(count for *_, count in entries) > CAP and branches.has_more_than(CAP):
+    about = sum(count for *_, count in entries)
+    branches = Branches(memory.organisation_id, tops, read, about)
+    if about > CAP and branches.has_more_than(CAP):
         return _nearest(memory, Reach.objects.held_below(memory, principals, Privilege.READ, depth, CAP))
     return Scope(branches, capped=False)
 

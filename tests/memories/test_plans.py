@@ -338,7 +338,9 @@ def test_branches_are_the_memories_that_the_rule_names_however_they_are_asked_fo
         for depth in (None, 0, 1, 2):
             covered = world.branches(asked, depth)
             names = set(covered)
-            for condition, parameters in (inside.listed(covered, "m.id"), inside.probed(covered, "m.id")):
+            for condition, parameters in (
+                form(covered, "m.id") for form in (inside.listed, inside.sifted, inside.probed)
+            ):
                 with connection.cursor() as cursor:
                     cursor.execute(f"SELECT m.id FROM memories_memory m WHERE {condition}", parameters)  # noqa: S608
                     assert {f"hmem_{one.hex}" for (one,) in cursor.fetchall()} == names
@@ -346,6 +348,21 @@ def test_branches_are_the_memories_that_the_rule_names_however_they_are_asked_fo
                 assert names == world.allowed(asked)
             assert not covered.has_more_than(len(names))
             assert covered.has_more_than(len(names) - 1)
+
+
+@pytest.mark.django_db
+def test_what_may_be_read_is_collected_once_for_a_statement_and_not_where_it_is_too_much(world: World) -> None:
+    covered = world.branches(world.root, None)
+
+    def plan() -> str:
+        condition, parameters = inside.sifted(covered, "v.memory_id")
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN SELECT FROM memories_version v WHERE {condition}", parameters)  # noqa: S608
+            return "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "hashed SubPlan" in plan()
+    covered.about = inside.COLLECTED + 1
+    assert "hashed SubPlan" not in plan()
 
 
 @pytest.mark.django_db
