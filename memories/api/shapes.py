@@ -142,7 +142,7 @@ def recall(
                 "memory": {"id": hit.version.memory_id, "name": hit.memory_name},
                 "score": hit.score,
                 "why": list(hit.why),
-                **({"x_similar": hit.similar} if hit.similar else {}),
+                **({"x_similar": len(hit.similar)} if hit.similar else {}),
                 **({"x_explanation": explained.hit(hit)} if explain else {}),
             }
             for hit, resolved in zip(answer.hits, references, strict=True)

@@ -111,7 +111,7 @@ def results(
                     about=_share(hit.ranked.about if hit.ranked else 0.0),
                     lent=_share(hit.ranked.lent if hit.ranked else 0.0),
                     why=[WHY.get(one, one) for one in hit.why],
-                    similar=hit.similar,
+                    similar=len(hit.similar),
                     golden=(hit.version.memory_id, hit.version.id) in golden,
                     elsewhere=other.get(key, 0) if other is not None else None,
                 )

@@ -29,10 +29,10 @@ class Print:
 
 @dataclass(frozen=True)
 class Kept:
-    """The place in a ranking of what is shown, and how many that are alike stand behind it unseen."""
+    """The place in a ranking of what is shown, and the places of those alike that stand behind it unseen."""
 
     place: int
-    similar: int = 0
+    behind: tuple[int, ...] = ()
 
 
 def print_of(text: str, kind: str = "") -> Print:
@@ -79,7 +79,7 @@ def fold(found: Sequence[Sequence[int]], limit: int) -> list[Kept]:
     shown = found[:limit]
     repeated = sorted(place for group in shown for place in group[1:])
     filling = set(repeated[: limit - len(shown)])
-    kept = [Kept(group[0], sum(place not in filling for place in group[1:])) for group in shown]
+    kept = [Kept(group[0], tuple(place for place in group[1:] if place not in filling)) for group in shown]
     return sorted([*kept, *map(Kept, filling)], key=lambda one: one.place)
 
 

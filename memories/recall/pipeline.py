@@ -31,14 +31,14 @@ class Ask:
 class Hit:
     """One answer: the record, where it is, how well it fits, and which signals found it.
 
-    `similar` counts the near-identical records that gave their place to others; `ranked` says how the score came about.
+    `similar` are the near-identical records that gave their place to it; `ranked` says how the score came about.
     """
 
     version: RecordVersion
     memory_name: str
     score: float | None
     why: tuple[str, ...]
-    similar: int = 0
+    similar: tuple[RecordVersion, ...] = ()
     ranked: Ranked | None = None
 
 

@@ -26,11 +26,11 @@ OPENED = 2
 
 @dataclass(frozen=True)
 class Shown:
-    """A version that is shown, how it was ranked, and how many near-identical ones are not."""
+    """A version that is shown, how it was ranked, and the near-identical ones that are not."""
 
     version: RecordVersion
     ranked: Ranked
-    similar: int = 0
+    similar: tuple[RecordVersion, ...] = ()
 
 
 def prepared(question: Question, read: Read, profile: Profile) -> Question:
@@ -76,8 +76,11 @@ def _opened(
             found = [[place] for place in range(len(opened))]
         enough = len(found) >= limit
         if enough or taken >= len(ranked):
-            kept = [(*opened[one.place], one.similar) for one in fold(found, limit)]
-            return [Shown(version, one, similar) for one, version, similar in kept], enough
+            shown = []
+            for kept in fold(found, limit):
+                one, version = opened[kept.place]
+                shown.append(Shown(version, one, tuple(opened[place][1] for place in kept.behind)))
+            return shown, enough
 
 
 def _print(version: RecordVersion) -> Print:

@@ -212,8 +212,10 @@ def ask(organisation_id: str, member_id: str, golden_id: str) -> Outcome | None:
     except (MemoryNotFound, MemoryForbidden):
         return None
     at = (golden.expected_memory_id, golden.expected_record_id)
-    places = [(hit.version.memory_id, hit.version.id) for hit in found.hits]
-    return Outcome(places.index(at) + 1 if at in places else None, found.abstain)
+    # Where a near-identical record stands for the expected one, what it says was found.
+    there = [{(one.memory_id, one.id) for one in (hit.version, *hit.similar)} for hit in found.hits]
+    rank = next((rank for rank, records in enumerate(there, 1) if at in records), None)
+    return Outcome(rank, found.abstain)
 
 
 def outcomes(job: Job | None) -> Mapping[str, Outcome]:

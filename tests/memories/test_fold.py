@@ -51,7 +51,7 @@ texts = st.lists(st.sampled_from(["heron", "Heron", "lake", "the boat 1", "the b
 
 
 def folded(some: list[str], limit: int) -> list[tuple[int, int]]:
-    return [(one.place, one.similar) for one in fold(groups([print_of(text) for text in some]), limit)]
+    return [(one.place, len(one.behind)) for one in fold(groups([print_of(text) for text in some]), limit)]
 
 
 @given(texts, st.integers(1, 12))

@@ -125,6 +125,18 @@ def test_a_run_finds_what_is_expected_and_says_where(bob: Member, shared: Memory
     assert QUESTION not in str((job.payload, job.result))
 
 
+def test_what_a_near_identical_record_stands_for_is_found(bob: Member, shared: Memory, rent: RecordVersion) -> None:
+    said = rent.draft.content[0]["text"]
+    twins = [factories.record(bob, shared, said) for _ in range(2)]
+    for number in range(golden.LOOKED_THROUGH):
+        factories.record(bob, shared, f"The rent of house {number} is {number} euro.")
+    for number, one in enumerate([rent, *twins]):
+        golden.save(at(bob, shared), f"{QUESTION}{'?' * number}", to(one))
+    ranks = [outcome.rank for outcome in golden.outcomes(run(bob, shared)).values()]
+    assert len(ranks) == 3
+    assert None not in ranks
+
+
 def test_a_run_asks_as_whoever_started_it(
     alice: Member, bob: Member, agent: Member, shared: Memory, closed: Memory
 ) -> None:

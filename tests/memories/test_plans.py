@@ -357,7 +357,7 @@ def test_what_may_be_read_is_collected_once_for_a_statement_and_not_where_it_is_
     def plan() -> str:
         condition, parameters = inside.sifted(covered, "v.memory_id")
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN SELECT FROM memories_version v WHERE {condition}", parameters)  # noqa: S608
+            cursor.execute(f"EXPLAIN SELECT FROM memories_version v WHERE {condition}", parameters)
             return "\n".join(line for (line,) in cursor.fetchall())
 
     assert "hashed SubPlan" in plan()
