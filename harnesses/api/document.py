@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as s
 
-from memories.api.document import PRIVILEGES, Error
+from memories.api.document import PRIVILEGES
+from uhp_site.http.openapi import describing
+from uhp_site.http.openapi import shape as _shape
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
-
-
-def _shape(name: str, /, **fields: Any) -> Any:
-    return type(f"{name}Serializer", (s.Serializer,), fields)
-
-
-def _describe(operation: str, answer: Any, *refusals: int, **more: Any) -> Callable[[Handler], Handler]:
-    responses = {200: answer, **{status: Error() for status in (401, *refusals)}}
-    documented: Callable[[Handler], Handler] = extend_schema(
-        operation_id=operation, responses=responses, tags=["harnesses"], **more
-    )
-    return documented
-
-
+_describe = describing("harnesses")
 File = _shape(
     "SkillFile",
     path=s.CharField(max_length=255),

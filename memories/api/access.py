@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers as s
 from rest_framework.request import Request
 
@@ -17,24 +17,16 @@ from memories.services import asking
 from memories.services.sight import Place, look
 from uhp_site.http import pagination
 from uhp_site.http.fields import Fields
+from uhp_site.http.openapi import PAGE, Handler, describing, query_parameter, shape
 from uhp_site.http.views import Endpoint
 
-from . import document, shapes
+from . import shapes
 from .base import caller_of
 
-
-def _query(name: str, description: str, *, required: bool = False, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, required=required, description=description)
-
-
-_AT = _query("at", "Ask of this past instant, RFC 3339 with an offset", kind=OpenApiTypes.DATETIME)
-_PAGE = [_query("limit", "1 to 200", kind=OpenApiTypes.INT), _query("cursor", "`next` of the page before")]
-_MEMORY = _query("memory", "The id of a memory on which you hold delete", required=True)
-_PRINCIPAL = _query("principal", "member:<id> or group:<id>", required=True)
-
-
-def _shape(name: str, /, **fields: Any) -> Any:
-    return type(f"{name}Serializer", (s.Serializer,), fields)
+_AT = query_parameter("at", OpenApiTypes.DATETIME, "Ask of this past instant, RFC 3339 with an offset")
+_MEMORY = query_parameter("memory", description="The id of a memory on which you hold delete", required=True)
+_PRIVILEGE = query_parameter("privilege", description=", ".join(WORDS), required=True)
+_PRINCIPAL = query_parameter("principal", description="member:<id> or group:<id>", required=True)
 
 
 def _words() -> s.ListField:
@@ -48,7 +40,7 @@ _PERSON = {
     "hindered": s.CharField(allow_null=True, help_text="deactivated or no_key: keeps them from acting at all"),
 }
 _LIST = {"object": s.CharField(), "next": s.CharField(allow_null=True)}
-_SOURCE = _shape(
+_SOURCE = shape(
     "AccessSource",
     via=s.CharField(help_text="direct, group or creator"),
     principal=s.CharField(),
@@ -58,12 +50,12 @@ _SOURCE = _shape(
     grant_id=s.CharField(required=False),
     group_name=s.CharField(required=False),
 )
-_STEP = _shape("AccessStep", id=s.CharField(), name=s.CharField(), restricted=s.BooleanField())
-_CUTOFF = _shape("AccessCutoff", hidden=s.BooleanField(), memory_id=s.CharField(required=False))
-_REACHING = _shape(
+_STEP = shape("AccessStep", id=s.CharField(), name=s.CharField(), restricted=s.BooleanField())
+_CUTOFF = shape("AccessCutoff", hidden=s.BooleanField(), memory_id=s.CharField(required=False))
+_REACHING = shape(
     "AccessReaching", **_PERSON, privileges=_words(), sources=_SOURCE(many=True), hidden_sources=s.BooleanField()
 )
-_WHO = _shape(
+_WHO = shape(
     "AccessWho",
     **_LIST,
     data=_REACHING(many=True),
@@ -73,7 +65,7 @@ _WHO = _shape(
     path_begins_higher=s.BooleanField(help_text="There are memories above which you do not see"),
     cutoff=_CUTOFF(allow_null=True),
 )
-_HELD = _shape(
+_HELD = shape(
     "AccessHeld",
     memory_id=s.CharField(),
     name=s.CharField(),
@@ -85,8 +77,8 @@ _HELD = _shape(
     last_read_at=s.DateTimeField(allow_null=True),
     last_written_at=s.DateTimeField(allow_null=True),
 )
-_WHAT = _shape("AccessWhat", **_LIST, **_PERSON, data=_HELD(many=True))
-_WHY = _shape(
+_WHAT = shape("AccessWhat", **_LIST, **_PERSON, data=_HELD(many=True))
+_WHY = shape(
     "AccessWhy",
     **_PERSON,
     object=s.CharField(),
@@ -102,20 +94,14 @@ _WHY = _shape(
 )
 
 
-def _documented(
-    operation: str, answer: Any, *parameters: OpenApiParameter
-) -> Callable[[document.Handler], document.Handler]:
-    answers = {200: answer(), **{status: document.Error() for status in (401, 403, 404, 422)}}
-    documented: Callable[[document.Handler], document.Handler] = extend_schema(
-        operation_id=operation, parameters=[*parameters, _AT], responses=answers, tags=["access"]
-    )
-    return documented
+def _documented(operation: str, answer: Any, *parameters: OpenApiParameter) -> Callable[[Handler], Handler]:
+    return describing("access")(operation, answer(), 403, 404, 422, parameters=[*parameters, _AT])
 
 
 class Who(Endpoint):
     """Who reaches a memory."""
 
-    @_documented("access_who", _WHO, _MEMORY, *_PAGE)
+    @_documented("access_who", _WHO, _MEMORY, *PAGE)
     def get(self, request: Request) -> dict[str, Any]:
         """List the members who reach `memory`, by name, with what they hold and every reason why."""
         place, query = place_asked(self.query(request), request)
@@ -151,8 +137,8 @@ class What(Endpoint):
         "access_what",
         _WHAT,
         _PRINCIPAL,
-        _query("changes", "true: only where access begins or changes", kind=OpenApiTypes.BOOL),
-        *_PAGE,
+        query_parameter("changes", OpenApiTypes.BOOL, "true: only where access begins or changes"),
+        *PAGE,
     )
     def get(self, request: Request) -> dict[str, Any]:
         """List the memories that `principal` reaches, highest first, of those whose grants you may look at."""
@@ -184,7 +170,7 @@ class What(Endpoint):
 class Why(Endpoint):
     """Why somebody may do one thing on a memory, or why not."""
 
-    @_documented("access_why", _WHY, _MEMORY, _PRINCIPAL, _query("privilege", ", ".join(WORDS), required=True))
+    @_documented("access_why", _WHY, _MEMORY, _PRINCIPAL, _PRIVILEGE)
     def get(self, request: Request) -> dict[str, Any]:
         """Say whether `principal` holds `privilege` on `memory`, and because of what."""
         place, query = place_asked(self.query(request), request)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers as s
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+from uhp_site.http.openapi import PAGE as _PAGE
+from uhp_site.http.openapi import describing
+from uhp_site.http.openapi import listed_as as _list
+from uhp_site.http.openapi import query_parameter as _query
+from uhp_site.http.openapi import shape as _shape
 
+_describe = describing("memories")
 PRIVILEGES = ["read", "write", "create", "delete"]
-
-
-def _shape(name: str, /, **fields: Any) -> Any:
-    return type(f"{name}Serializer", (s.Serializer,), fields)
 
 
 def _privileges() -> s.ListField:
@@ -75,34 +73,7 @@ Grant = _shape(
     privileges=_privileges(),
     inherited=s.BooleanField(),
 )
-ErrorBody = _shape(
-    "ErrorBody",
-    type=s.CharField(),
-    code=s.CharField(),
-    message=s.CharField(),
-    param=s.CharField(allow_null=True),
-    detail=s.JSONField(allow_null=True),
-)
-Error = _shape("Error", error=ErrorBody())
 
-
-def _list(name: str, item: Any, /, **more: Any) -> Any:
-    return _shape(name, object=s.CharField(), data=item, next=s.CharField(allow_null=True), **more)
-
-
-def _describe(operation: str, answer: Any, *refusals: int, **more: Any) -> Callable[[Handler], Handler]:
-    responses = {200: answer, **{status: Error() for status in (401, *refusals)}}
-    documented: Callable[[Handler], Handler] = extend_schema(
-        operation_id=operation, responses=responses, tags=["memories"], **more
-    )
-    return documented
-
-
-def _query(name: str, kind: Any = OpenApiTypes.STR, description: str = "") -> OpenApiParameter:
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description)
-
-
-_PAGE = [_query("limit", OpenApiTypes.INT, "1 to 200"), _query("cursor", description="`next` of the page before")]
 _DRAFT = {
     "title": s.CharField(required=False, max_length=300),
     "content": s.JSONField(required=False, help_text="A string, or a list of parts"),

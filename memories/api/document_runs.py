@@ -6,16 +6,14 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers as s
 
-from .document import Neighbour, Record, _describe, _list, _query, _shape
+from .document import PAGE, Neighbour, Record, describe, listed_as, query_parameter, shape
 
-_PAGE = [_query("limit", OpenApiTypes.INT, "1 to 200"), _query("cursor", description="`next` of the page before")]
-
-observe = _describe(
+observe = describe(
     "memories_observe",
-    _list(
+    listed_as(
         "MemoryObserved",
         Record(many=True),
-        job=_shape("MemoryObserving", id=s.CharField(), status=s.CharField())(required=False),
+        job=shape("MemoryObserving", id=s.CharField(), status=s.CharField())(required=False),
     ),
     403,
     404,
@@ -26,9 +24,9 @@ observe = _describe(
             "Prefer", str, OpenApiParameter.HEADER, description="respond-async: answer 202 with a job that names them"
         )
     ],
-    request=_shape(
+    request=shape(
         "MemoryObserve",
-        episodes=_shape(
+        episodes=shape(
             "MemoryEpisode",
             content=s.JSONField(help_text="A string, or a list of parts, each with its role"),
             attributes=s.JSONField(required=False, help_text="session_id names the conversation"),
@@ -36,7 +34,7 @@ observe = _describe(
         )(many=True, min_length=1, max_length=200),
     ),
 )
-Run = _shape(
+Run = shape(
     "MemoryConsolidation",
     id=s.CharField(),
     object=s.CharField(),
@@ -45,12 +43,12 @@ Run = _shape(
     trigger=s.ChoiceField(choices=["request", "schedule", "idle"]),
     started_at=s.IntegerField(allow_null=True, help_text="Unix seconds"),
     finished_at=s.IntegerField(allow_null=True, help_text="Unix seconds"),
-    read=_shape("MemoryRunRead", episodes=s.IntegerField(), through=s.DateTimeField(allow_null=True))(),
-    changes=_shape(
+    read=shape("MemoryRunRead", episodes=s.IntegerField(), through=s.DateTimeField(allow_null=True))(),
+    changes=shape(
         "MemoryRunCounts", created=s.IntegerField(), superseded=s.IntegerField(), forgotten=s.IntegerField()
     )(),
-    usage=_shape("MemoryRunUsage", input_tokens=s.IntegerField(), output_tokens=s.IntegerField())(),
-    budget=_shape(
+    usage=shape("MemoryRunUsage", input_tokens=s.IntegerField(), output_tokens=s.IntegerField())(),
+    budget=shape(
         "MemoryRunBudget",
         limit=s.IntegerField(required=False),
         unit=s.ChoiceField(choices=["tokens", "episodes"], required=False),
@@ -61,7 +59,7 @@ Run = _shape(
     x_supported=s.IntegerField(help_text="Statements heard again"),
     x_conflicts=s.IntegerField(help_text="What a person has to decide"),
     reverted=s.BooleanField(required=False),
-    revert=_shape(
+    revert=shape(
         "MemoryRunReverted",
         at=s.DateTimeField(),
         restored=s.ListField(child=s.CharField()),
@@ -69,49 +67,55 @@ Run = _shape(
         skipped=s.ListField(child=s.CharField(), help_text="Changed since by somebody, and left alone"),
     )(required=False),
 )
-list_runs = _describe(
-    "consolidations_list", _list("MemoryConsolidationList", Run(many=True)), 403, 404, 422, parameters=_PAGE
+list_runs = describe(
+    "consolidations_list", listed_as("MemoryConsolidationList", Run(many=True)), 403, 404, 422, parameters=PAGE
 )
-start_run = _describe(
+start_run = describe(
     "consolidations_start",
     Run(),
     403,
     404,
     409,
     422,
-    request=_shape(
+    request=shape(
         "MemoryConsolidationStart",
-        budget=_shape(
+        budget=shape(
             "MemoryConsolidationBudget",
             limit=s.IntegerField(min_value=1),
             unit=s.ChoiceField(choices=["tokens", "episodes"], required=False),
         )(required=False),
     ),
 )
-read_run = _describe("consolidations_read", Run(), 403, 404)
-list_changes = _describe(
+read_run = describe("consolidations_read", Run(), 403, 404)
+list_changes = describe(
     "consolidations_changes",
-    _list("MemoryConsolidationChanges", s.ListField(child=s.JSONField(help_text="A record, with `change`"))),
+    listed_as("MemoryConsolidationChanges", s.ListField(child=s.JSONField(help_text="A record, with `change`"))),
     403,
     404,
     422,
-    parameters=_PAGE,
+    parameters=PAGE,
 )
-revert_run = _describe(
+revert_run = describe(
     "consolidations_revert",
     Run(),
     403,
     404,
     409,
     422,
-    request=_shape(
+    503,
+    parameters=[
+        OpenApiParameter(
+            "Prefer", str, OpenApiParameter.HEADER, description="respond-async: answer 202 with the job of a large one"
+        )
+    ],
+    request=shape(
         "MemoryConsolidationRevert",
         x_changes=s.ListField(child=s.CharField(), required=False, help_text="Only these changes, by their ids"),
     ),
 )
-prime = _describe(
+prime = describe(
     "memories_prime",
-    _shape(
+    shape(
         "MemoryPrime",
         object=s.CharField(),
         memory=Neighbour(),
@@ -127,5 +131,5 @@ prime = _describe(
     403,
     404,
     422,
-    parameters=[_query("budget", OpenApiTypes.INT, "In tokens; 4000 when not given")],
+    parameters=[query_parameter("budget", OpenApiTypes.INT, "In tokens; 4000 when not given")],
 )

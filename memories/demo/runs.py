@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from members.callers import caller_for
 from members.models import Member
 from memories.consolidation.registry import default
@@ -12,8 +10,7 @@ from memories.services import consolidating, jobs, runs
 from memories.services.sight import look
 from memories.services.tree import CONSOLIDATION
 
-if TYPE_CHECKING:
-    from memories.demo import Cast, Pen
+from .pen import Cast, Pen
 
 ENGINE = default().name
 
