@@ -7,6 +7,9 @@
 - A range compares numbers with numbers and strings with strings, by code point; the times of a record are compared as
   instants. Anything else never matches, and is no error.
 - `contains` finds part of a string whatever its case, or an element of a list; a string among them whatever its case.
+
+Three conditions are only ever made here, and are not part of what a client may write: by whom, of which status, and
+whether an attribute is there at all.
 """
 
 from __future__ import annotations
@@ -36,7 +39,10 @@ MAX_VALUE = 16_384
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition. `field` is type, attributes or time; `path` leads on from it; `op` is one of OPERATIONS."""
+    """One condition. `field` is type, attributes or time; `path` leads on from it; `op` is one of OPERATIONS.
+
+    Those that are only made here have the fields writer and status, with `eq`, and for attributes the op `exists`.
+    """
 
     field: str
     path: tuple[str, ...]
@@ -71,6 +77,24 @@ class Facts:
     valid_to: datetime | None = None
     written_at: datetime | None = None
     invalidated_at: datetime | None = None
+    writer: str = ""
+    status: str = "active"
+
+
+def written_by(principal: str) -> Filter:
+    """Versions whose writer is the one that a grant would call so."""
+    return Condition("writer", (), "eq", principal)
+
+
+def of_status(status: str) -> Filter:
+    """Versions that are active, superseded or forgotten; as of an instant, what held then was active."""
+    return Condition("status", (), "eq", status)
+
+
+def has_attribute(name: str, *values: Any) -> Filter:
+    """Versions with an attribute of this name, dots included; with values, where it is one of these JSON values."""
+    there = Condition("attributes", (name,), "exists", True)
+    return All((there, Condition("attributes", (name,), "in", list(values)))) if values else there
 
 
 def read_filter(value: Any, param: str = "filters") -> Filter:
@@ -86,10 +110,12 @@ def matches(one: Filter, facts: Facts) -> bool:
         return any(matches(inner, facts) for inner in one.of)
     if one.field == "time":
         return _matches_time(one, getattr(facts, one.path[0]))
-    found: Any = facts.type if one.field == "type" else facts.attributes
+    found: Any = facts.attributes if one.field == "attributes" else getattr(facts, one.field)
     for step in one.path:
+        if one.op == "exists" and not (isinstance(found, Mapping) and step in found):
+            return False
         found = found.get(step) if isinstance(found, Mapping) else None
-    return _matches_value(one, found)
+    return one.op == "exists" or _matches_value(one, found)
 
 
 def instant_of(value: Any) -> datetime | None:

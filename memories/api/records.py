@@ -102,8 +102,8 @@ class RecordHistory(RecordEndpoint):
     def get(self, request: Request, memory_id: str, record_id: str) -> dict[str, Any]:
         """List the versions of a record, oldest first."""
         paging = pagination.read(self.query(request), int, default=pagination.MOST)
-        after = paging.after[0] if paging.after else 0
-        versions = [one for one in records.history(self.place, record_id) if one.number > after]
+        after = paging.after[0] if paging.after else None
+        versions = records.history(self.place, record_id, after=after, limit=paging.limit + 1)
         page, following = pagination.cut(versions, paging.limit, lambda version: (version.number,))
         return shapes.listed(map(shapes.record, page, self.reader.resolved(page)), following)
 

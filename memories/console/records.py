@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
-from memories.models import Hold
+from memories.models import Hold, Run
 from memories.providers.base import RecordVersion
 from memories.reader import Reader, ResolvedReference
 from memories.services import files, types
@@ -37,7 +37,7 @@ EXCERPT = 240
 LONG_TEXT = 2_000
 LONG_LINES = 40
 FOLDED = 400
-# How many versions a page lists before one asks for all of them.
+# How many versions a page lists.
 TIMELINE = 50
 # What a browser only ever draws. Nothing that can hold a script or ask for something is among them.
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -95,35 +95,64 @@ def is_standing(version: RecordVersion) -> bool:
 @member_page
 @require_GET
 def record(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpResponse:
-    """One record: what it says, what it points at, and every version it had; `version` shows an earlier one."""
+    """One record: what it says, what it points at, and the versions it had, page by page.
+
+    `version` shows an earlier one, `older` the versions before a number.
+    """
     place = look(request.caller, memory_id)
-    history = verbs.history(place, record_id)
-    asked = Fields({"version": number(request.GET.get("version"))}).integer("version", least=1, default=None)
-    shown = next((one for one in history if one.number == asked), history[-1])
-    names = writers(request.organisation.id, (one.writer for one in history))
+    newest = verbs.history(place, record_id, limit=TIMELINE + 1, newest_first=True)
+    head, beside = newest[0], version_asked(place, newest, number(request.GET.get("version")))
+    shown = beside[0]
+    older = number(request.GET.get("older"))
+    listed = newest
+    if older is not None:
+        listed = verbs.history(place, record_id, after=older, limit=TIMELINE + 1, newest_first=True)
+    names = writers(request.organisation.id, (one.writer for one in (*listed, shown)))
     pointers, pointers_more = pointing_at(place, record_id)
     context = {
         **frame(request, place),
         "record": record_context(request, shown, names[shown.writer]),
-        "is_head": shown is history[-1],
+        "is_head": shown.number == head.number,
         "head_url": address(request, "record", memory_id, record_id),
-        **timeline(request, history, shown, names),
-        "compare_url": address(request, "record-compare", memory_id, record_id) if len(history) > 1 else None,
+        **timeline(request, listed, beside, names, paged=older is not None),
+        "compare_url": address(request, "record-compare", memory_id, record_id) if len(newest) > 1 else None,
         "pointers": [
             {"rel": one.rel, "title": one.title, "url": address(request, "record", one.memory_id, one.record_id)}
             for one in pointers
         ],
         "pointers_more": pointers_more,
         "holds": record_holds(request, place, record_id),
-        "offers": offers(request, place, history[-1]) if shown is history[-1] else [],
-        **actions(request, place, history[-1], shown),
+        "run_url": run_of(request, place, shown),
+        "offers": offers(request, place, head) if shown.number == head.number else [],
+        **actions(request, place, head, shown),
     }
     return pages.answer(request, "memories/record.html", context)
 
 
+def run_of(request: ConsoleRequest, place: Place, shown: RecordVersion) -> str | None:
+    """The run that wrote a version, for those who read here; None for what none of this memory's runs wrote."""
+    run_id = shown.writer.consolidation_id
+    if not run_id or Privilege.READ not in place.privileges:
+        return None
+    known = Run.objects.filter(memory_id=place.memory.id, pk=run_id).exists()
+    return address(request, "run", place.memory.id, run_id) if known else None
+
+
+def version_asked(place: Place, newest: Sequence[RecordVersion], asked: int | None) -> Sequence[RecordVersion]:
+    """The version asked for and the one before it, when it has one; of a version that there is not, the newest."""
+    numbers = [one.number for one in newest]
+    # The last one that was read may have one before it that was not.
+    if asked in numbers[:-1]:
+        return newest[numbers.index(asked) :][:2]
+    found: Sequence[RecordVersion] = ()
+    if asked is not None:
+        found = verbs.history(place, newest[0].id, after=asked + 1, limit=2, newest_first=True)
+    return found if found and found[0].number == asked else newest[:2]
+
+
 def frame(request: ConsoleRequest, place: Place) -> dict[str, Any]:
     """What pages on a record show around themselves."""
-    view = Reader(request.caller).memories([place.memory])[0]
+    view = Reader(request.caller).memories([place.memory], counted=False)[0]
     return {**shell(request, "memories"), **breadcrumb(request, view, last=True)}
 
 
@@ -136,7 +165,7 @@ def actions(request: ConsoleRequest, place: Place, head: RecordVersion, shown: R
     return {
         "forget_url": address(request, "record-forget", *at) if writes else None,
         "revise_url": address(request, "record-revise", *at) if writes and head.draft.type != "episode" else None,
-        "restore_url": older if writes and shown is not head and head.draft.type != "episode" else None,
+        "restore_url": older if writes and shown.number != head.number and head.draft.type != "episode" else None,
         "erase_url": f"{address(request, 'records-erase', place.memory.id)}?record={head.id}" if erases else None,
         "hold_url": f"{address(request, 'holds', place.memory.id)}?record={head.id}" if erases else None,
     }
@@ -180,14 +209,24 @@ def record_holds(request: ConsoleRequest, place: Place, record_id: str) -> list[
 
 
 def timeline(
-    request: ConsoleRequest, history: Sequence[RecordVersion], shown: RecordVersion, names: Mapping[Any, Named]
+    request: ConsoleRequest,
+    listed: Sequence[RecordVersion],
+    beside: Sequence[RecordVersion],
+    names: Mapping[Any, Named],
+    *,
+    paged: bool,
 ) -> dict[str, Any]:
-    """The versions of a record, newest first: the last ones and the one that is shown, or all for `versions=all`."""
+    """One page of the versions of a record, newest first, and among them the one that is shown.
+
+    `listed` has one more where there are more; `beside` is the shown one with the one before it.
+    """
+    shown = beside[0]
     at = (shown.memory_id, shown.id)
     url, compare = address(request, "record", *at), address(request, "record-compare", *at)
-    pairs = list(zip(history, [None, *history[:-1]], strict=True))[::-1]
-    every = request.GET.get("versions") == "all"
-    listed = [pair for index, pair in enumerate(pairs) if every or index < TIMELINE or pair[0] is shown]
+    pairs: list[tuple[RecordVersion, RecordVersion | None]]
+    pairs = list(zip(listed[:TIMELINE], [*listed[1:], None], strict=False))
+    if shown.number not in {one.number for one, _ in pairs}:
+        pairs.append((shown, beside[1] if len(beside) > 1 else None))
     versions = [
         {
             "number": one.number,
@@ -197,12 +236,18 @@ def timeline(
             "reason": readable((one.draft.attributes or {}).get(verbs.REASON, "")),
             "url": f"{url}?version={one.number}",
             "compare_url": f"{compare}?from={before.number}&to={one.number}" if before else None,
-            "current": one is shown,
+            "current": one.number == shown.number,
         }
-        for one, before in listed
+        for one, before in sorted(pairs, key=lambda pair: -pair[0].number)
     ]
-    more = len(pairs) - len(listed)
-    return {"versions": versions, "versions_more": more, "versions_url": f"{url}?versions=all" if more else None}
+    kept = {"version": request.GET["version"]} if "version" in request.GET else {}
+    older = urlencode({**kept, "older": str(listed[TIMELINE - 1].number)}) if len(listed) > TIMELINE else ""
+    newest = f"{url}?{urlencode(kept)}" if kept else url
+    return {
+        "versions": versions,
+        "older_url": f"{url}?{older}" if older else None,
+        "newest_url": newest if paged else None,
+    }
 
 
 def record_context(request: ConsoleRequest, version: RecordVersion, writer: Named) -> dict[str, Any]:

@@ -37,16 +37,17 @@ REASON_LENGTH = 500
 def compare(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpResponse:
     """Any two versions: `from` and `to`, the newest and the one before it when nothing is said."""
     place = look(request.caller, memory_id)
-    history = verbs.history(place, record_id)
-    after = _numbered(history, request.GET.get("to")) or history[-1]
-    earlier = [one for one in history if one.number < after.number]
-    before = _numbered(history, request.GET.get("from")) or (earlier[-1] if earlier else after)
-    names = writers(request.organisation.id, (one.writer for one in history))
+    head = verbs.head(place, record_id)
+    wanted = [number(request.GET.get(name)) for name in ("from", "to")]
+    found = verbs.numbered(place, record_id, *wanted)
+    after = found.get(wanted[1], head)
+    before = found.get(wanted[0]) or _before(place, after) or after
+    names = writers(request.organisation.id, (before.writer, after.writer))
     context = {
         **frame(request, place),
-        "record": {"title": history[-1].name, "url": address(request, "record", memory_id, record_id)},
+        "record": {"title": head.name, "url": address(request, "record", memory_id, record_id)},
         "action_url": request.path,
-        "numbers": [one.number for one in reversed(history)],
+        "numbers": range(head.number, 0, -1),
         "sides": [
             {
                 "label": label,
@@ -54,7 +55,7 @@ def compare(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpResp
                 "writer": names[one.writer],
                 "written_at": one.written_at,
                 "reason": differences.readable((one.draft.attributes or {}).get(verbs.REASON, "")),
-                "restore_url": actions(request, place, history[-1], one)["restore_url"],
+                "restore_url": actions(request, place, head, one)["restore_url"],
             }
             for label, one in (("Before", before), ("After", after))
         ],
@@ -107,8 +108,9 @@ def restore(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpResp
     """Write what an old version said as the newest one, after asking."""
     place = look(request.caller, memory_id)
     place.require(Privilege.WRITE | Privilege.READ)
-    history = verbs.history(place, record_id)
-    old = _numbered(history, request.POST.get("version") or request.GET.get("version"))
+    head = verbs.head(place, record_id)
+    asked = number(request.POST.get("version") or request.GET.get("version"))
+    old = verbs.numbered(place, record_id, asked).get(asked)
     url = address(request, "record", memory_id, record_id)
     error = "" if old else "There is no such version."
     if request.method == "POST" and old:
@@ -125,13 +127,13 @@ def restore(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpResp
         **frame(request, place),
         "heading": "Restore a version",
         "question": f"Restore version {old.number} of" if old else "Restore",
-        "subject": history[-1].name,
-        "explained": f"What it said then becomes version {history[-1].number + 1}. Every version stays in the history.",
+        "subject": head.name,
+        "explained": f"What it said then becomes version {head.number + 1}. Every version stays in the history.",
         "act": "Restore",
         "kind": "primary",
         "action_url": request.path,
         "hidden": [("version", old.number)] if old else [],
-        "expected": history[-1].number,
+        "expected": head.number,
         "cancel_url": url,
         "error": error,
     }
@@ -211,13 +213,13 @@ def revise(request: ConsoleRequest, memory_id: str, record_id: str) -> HttpRespo
     """Write the next version in a form; whoever was overtaken is shown both texts."""
     place = look(request.caller, memory_id)
     place.require(Privilege.WRITE | Privilege.READ)
-    history = verbs.history(place, record_id)
-    head = history[-1]
+    head = verbs.head(place, record_id)
     url = address(request, "record", memory_id, record_id)
     if request.method != "POST":
         return _form(request, place, head, Written.of(head))
     written = Written.from_form(request.POST)
-    base = _numbered(history, request.POST.get("expected_version")) or head
+    based = number(request.POST.get("expected_version"))
+    base = verbs.numbered(place, record_id, based).get(based, head)
     try:
         changes = written.changes(base)
         verbs.revise(place, record_id, changes, verbs.Expected(frozenset({base.number})))
@@ -268,6 +270,6 @@ def _form(
     return pages.answer(request, "memories/revise.html", context, status=status)
 
 
-def _numbered(history: Sequence[RecordVersion], text: str | None) -> RecordVersion | None:
-    wanted = number(text)
-    return next((one for one in history if one.number == wanted), None)
+def _before(place: Place, version: RecordVersion) -> RecordVersion | None:
+    found = verbs.history(place, version.id, after=version.number, limit=1, newest_first=True)
+    return found[0] if found else None

@@ -16,7 +16,7 @@ from django.db import connection
 from members.ids import to_uuid
 from memories.embedders import by_model
 from memories.embedders.base import Embedder, EmbedderUnavailable
-from memories.models import ActiveModel, Awaited, Memory
+from memories.models import ActiveModel, Awaited, Memory, Version
 
 from . import inside, vectors
 from .vectors import Written
@@ -138,7 +138,16 @@ class Together:
     def finish(self) -> None:
         """Make the vectors."""
         if self._written and self._configured:
+            _refresh(self._written)
             _write(self._written, self._configured)
+
+
+def _refresh(written: Sequence[Written]) -> None:
+    # What was closed again in the same block is not current any more.
+    closed = Version.objects.filter(pk__in=[one.row.pk for one in written]).exclude(invalidated_at=None)
+    ended = dict(closed.values_list("pk", "invalidated_at"))
+    for one in written:
+        one.row.invalidated_at = ended.get(one.row.pk, one.row.invalidated_at)
 
 
 _together: ContextVar[Together | None] = ContextVar("together", default=None)

@@ -71,6 +71,8 @@ class RecordVersion:
             valid_to=self.draft.valid_to,
             written_at=self.written_at,
             invalidated_at=self.invalidated_at,
+            writer=f"{self.writer.kind}:{self.writer.id}",
+            status=self.status,
         )
 
 
@@ -240,8 +242,23 @@ class Provider(Protocol):
         """The newest version, or the one that held at an instant."""
         ...
 
-    def history(self, memory_id: str, record_id: str) -> Sequence[RecordVersion]:
-        """Every kept version, oldest first; empty when there is no such record here."""
+    def history(
+        self,
+        memory_id: str,
+        record_id: str,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> Sequence[RecordVersion]:
+        """Every kept version, oldest first, or so many after a number; empty when there is no such record here.
+
+        Newest first, what comes after a number is lower.
+        """
+        ...
+
+    def numbered(self, memory_id: str, record_id: str, numbers: Collection[int]) -> Mapping[int, RecordVersion]:
+        """The versions of a record with these numbers; those that it does not have are absent."""
         ...
 
     def page(self, memory_id: str, view: View, limit: int, after: tuple[datetime, str] | None) -> Page:

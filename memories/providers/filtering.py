@@ -43,7 +43,13 @@ class _Compiler:
 
     def filter(self, one: Filter) -> str:
         if isinstance(one, Condition):
-            return {"type": self.of_type, "time": self.of_time, "attributes": self.of_attribute}[one.field](one)
+            return {
+                "type": self.of_type,
+                "time": self.of_time,
+                "attributes": self.of_attribute,
+                "writer": self.of_writer,
+                "status": self.of_status,
+            }[one.field](one)
         joined = " AND " if isinstance(one, All) else " OR "
         nothing = "TRUE" if isinstance(one, All) else "FALSE"
         return f"({joined.join(map(self.filter, one.of))})" if one.of else nothing
@@ -73,7 +79,19 @@ class _Compiler:
             return "FALSE"
         return f"{column} {SIGNS[one.op]} {self.put(moment)}::timestamptz"
 
+    def of_writer(self, one: Condition) -> str:
+        kind, _, writer = str(one.value).partition(":")
+        named = f"{self.table}.writer_kind = {self.put(kind)}::text"
+        return f"({named} AND {self.table}.writer_id = {self.put(writer)}::text)"
+
+    def of_status(self, one: Condition) -> str:
+        if self.at_instant:
+            return "TRUE" if one.value == "active" else "FALSE"
+        return f"{self.table}.status = {self.put(one.value)}::text"
+
     def of_attribute(self, one: Condition) -> str:
+        if one.op == "exists":
+            return f"({self.at(one)} IS NOT NULL)"
         if one.op == "eq":
             return self.equal(one, one.value)
         if one.op == "in":

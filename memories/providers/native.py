@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, F, Max, Q
+from django.db.models.expressions import RawSQL
 
 from memories.content import Draft, Reference
 from memories.embedders.base import Embedder
@@ -123,10 +124,25 @@ class NativeProvider:
         found = versions.as_of(as_of).first()
         return _shown(found, as_of) if found else None
 
-    def history(self, memory_id: str, record_id: str) -> Sequence[RecordVersion]:
-        """Every version of one record, oldest first."""
-        versions = Version.objects.filter(memory_id=memory_id, record_id=record_id).order_by("number")
-        return [_shown(version) for version in versions]
+    def history(
+        self,
+        memory_id: str,
+        record_id: str,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> Sequence[RecordVersion]:
+        """Read along the numbers of one record, in one query."""
+        versions = Version.objects.filter(memory_id=memory_id, record_id=record_id)
+        if after is not None:
+            versions = versions.filter(number__lt=after) if newest_first else versions.filter(number__gt=after)
+        return [_shown(version) for version in versions.order_by("-number" if newest_first else "number")[:limit]]
+
+    def numbered(self, memory_id: str, record_id: str, numbers: Collection[int]) -> Mapping[int, RecordVersion]:
+        """In one query."""
+        versions = Version.objects.filter(memory_id=memory_id, record_id=record_id, number__in=set(numbers))
+        return {version.number: _shown(version) for version in versions}
 
     def page(self, memory_id: str, view: View, limit: int, after: tuple[datetime, str] | None) -> Page:
         """Records by the time their shown version was written, then by id; read by key, never by offset."""
@@ -134,8 +150,12 @@ class NativeProvider:
 
     def count(self, memory_ids: Collection[str]) -> Mapping[str, int]:
         """Current records by memory, in one query."""
-        counted = Version.objects.current().in_memories(memory_ids).order_by().values("memory_id")
-        return dict(counted.annotate(total=Count("pk")).values_list("memory_id", "total"))
+        # One array, which is sent and read much quicker than a list of ten thousand.
+        keys = [Version._meta.get_field("memory").get_db_prep_value(one, connection) for one in memory_ids]
+        inside = RawSQL("SELECT unnest(%s::uuid[])", [keys])
+        counted = Version.objects.current().filter(memory_id__in=inside).order_by().values("memory_id")
+        # Rows and not keys: those are counted from an index alone.
+        return dict(counted.annotate(total=Count("*")).values_list("memory_id", "total"))
 
     def existing(self, references: Iterable[Reference]) -> Mapping[tuple[str, str], str]:
         """The named records that exist where they are said to, in one query."""

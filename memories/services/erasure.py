@@ -7,7 +7,7 @@ is the same. What a provider derived from an erased record goes with it; what a 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from memories.providers import registry
 from memories.providers.base import Provider
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound, MemoryUnavailable, OnHold, RecordNotFound
 
-from . import golden, held, holds, jobs, leftovers
+from . import derivatives, golden, held, holds, jobs, leftovers
 from .records import provider_of
 from .sight import Place
 
@@ -103,14 +103,15 @@ def find(place: Place, job_id: str) -> Job:
 
 
 def readable(place: Place, job_id: str) -> Job:
-    """A job of a memory that its reader asks about; an erasure is also for those who may only erase.
+    """A job of a memory that its reader asks about; what takes `delete` is also for those who hold that alone.
 
     Raises MemoryForbidden, and MemoryNotFound when it is none of this memory's.
     """
     if Privilege.READ in place.privileges:
         return find(place, job_id)
     place.require(Privilege.DELETE)
-    job = Job.objects.of(place.caller.organisation_id).filter(pk=job_id, memory_id=place.memory.id, kind=KIND).first()
+    theirs = Job.objects.of(place.caller.organisation_id).filter(memory_id=place.memory.id, kind__in=(KIND, "revert"))
+    job = theirs.filter(pk=job_id).first()
     if job is None:
         raise MemoryForbidden()
     return job
@@ -155,7 +156,9 @@ def _remove(job: Job, provider: Provider) -> None:
     if holds.held(job.organisation_id, asked):
         raise OnHold()
     provider.settle(job.organisation_id)
-    erased = [*asked, *_derived(job.organisation_id, provider, asked)]
+    # What is derived and on hold stays, and is reported as unreachable.
+    derived = derivatives.around(job.organisation_id, provider, [record_id for _, record_id in asked]).along
+    erased = [*asked, *((one.memory_id, one.record_id) for one in derived)]
     ids = [record_id for _, record_id in erased]
     removed = provider.erase(ids)
     drafts = held.erase(job.organisation_id, ids)
@@ -182,22 +185,6 @@ def _remove(job: Job, provider: Provider) -> None:
         "bytes": names,
     }
     jobs.step(job, done=1, total=2)
-
-
-def _derived(organisation_id: str, provider: Provider, records: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    # What a provider derived, and what it derived from that; what is on hold stays, and is reported as unreachable.
-    known = {record_id for _, record_id in records}
-    found: list[tuple[str, str]] = []
-    fresh: Collection[str] = known
-    while fresh:
-        holders = [one for one in provider.holders(organisation_id, fresh) if one.record_id not in known]
-        pairs = [(one.memory_id, one.record_id) for one in holders if one.derived_only]
-        kept = holds.held(organisation_id, pairs) if pairs else set()
-        pairs = [pair for pair in pairs if pair[1] not in kept]
-        fresh = {record_id for _, record_id in pairs}
-        known |= fresh
-        found += pairs
-    return found
 
 
 def _verify(job: Job, provider: Provider) -> None:

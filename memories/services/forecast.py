@@ -10,12 +10,12 @@ from django.db.models import Q
 
 from memories.access import Privilege
 from memories.content import Reference
-from memories.models import File, Hold, Memory, Version
+from memories.models import File, Hold, Memory
 from memories.providers import registry
-from memories.providers.base import Holder, Provider
+from memories.providers.base import Holder, RecordVersion
 from uhp_site.http.errors import RecordNotFound
 
-from . import holds
+from . import derivatives, holds
 from .records import provider_of
 from .sight import Place
 
@@ -73,16 +73,16 @@ def of_erasing(place: Place, record_ids: Sequence[str]) -> Forecast:
     """What erasing these records of a memory would do now. Raises MemoryForbidden, RecordNotFound when none is here."""
     place.require(Privilege.DELETE | Privilege.READ)
     organisation_id, provider = place.caller.organisation_id, provider_of(place)
-    names = _names(place, record_ids)
-    why = holding(place, list(names))
-    fates = [Fate(one, title, why.get(one, "")) for one, title in names.items()]
+    heads = _heads(place, record_ids)
+    why = holding(place, [one.id for one in heads])
+    fates = [Fate(one.id, one.name, why.get(one.id, "")) for one in heads]
     going = [one.record_id for one in fates if not one.refused]
-    derived, unreachable = _around(organisation_id, provider, going)
-    everything = [*going, *(one.record_id for one in derived)]
+    beside = derivatives.around(organisation_id, provider, going)
+    everything = [*going, *(one.record_id for one in beside.along)]
     counts = provider.left(everything)
     gone, kept = _files(place, everything, going)
-    seen, hidden = _seen(place, derived)
-    left, left_hidden = _seen(place, unreachable)
+    seen, hidden = _seen(place, beside.along)
+    left, left_hidden = _seen(place, beside.staying)
     return Forecast(
         fates=fates,
         versions=counts.get("versions", 0),
@@ -99,10 +99,10 @@ def of_erasing(place: Place, record_ids: Sequence[str]) -> Forecast:
 def of_forgetting(place: Place, record_ids: Sequence[str]) -> Sequence[Fate]:
     """Which of these records can be forgotten. Raises MemoryForbidden, RecordNotFound when none is here."""
     place.require(Privilege.WRITE | Privilege.READ)
-    names = _names(place, record_ids)
-    current = Version.objects.current().filter(memory_id=place.memory.id, record_id__in=names)
-    open_ids = set(current.values_list("record_id", flat=True))
-    return [Fate(one, title, "" if one in open_ids else "It is forgotten already.") for one, title in names.items()]
+    return [
+        Fate(one.id, one.name, "" if one.status == "active" else "It is forgotten already.")
+        for one in _heads(place, record_ids)
+    ]
 
 
 def holding(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
@@ -115,32 +115,13 @@ def holding(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
     return {one: why for one, why in found.items() if why}
 
 
-def _names(place: Place, record_ids: Sequence[str]) -> dict[str, str]:
+def _heads(place: Place, record_ids: Sequence[str]) -> Sequence[RecordVersion]:
     asked = [Reference(one, memory_id=place.memory.id) for one in dict.fromkeys(record_ids)][:MOST]
-    there = provider_of(place).existing(asked)
-    names = {
-        one.record_id: there[one.memory_id, one.record_id] for one in asked if (one.memory_id, one.record_id) in there
-    }
-    if not names:
+    there = provider_of(place).heads(asked)
+    found = [there[one.memory_id, one.record_id] for one in asked if (one.memory_id, one.record_id) in there]
+    if not found:
         raise RecordNotFound()
-    return names
-
-
-def _around(organisation_id: str, provider: Provider, going: Sequence[str]) -> tuple[list[Holder], list[Holder]]:
-    # The same walk as an erasure makes: what a provider derived, and what it derived from that.
-    known, fresh = set(going), set(going)
-    derived: list[Holder] = []
-    unreachable: dict[str, Holder] = {}
-    while fresh:
-        found = [one for one in provider.holders(organisation_id, fresh) if one.record_id not in known]
-        pairs = [(one.memory_id, one.record_id) for one in found if one.derived_only]
-        kept = holds.held(organisation_id, pairs) if pairs else set()
-        along = [one for one in found if one.derived_only and one.record_id not in kept]
-        derived += along
-        fresh = {one.record_id for one in along}
-        known |= fresh
-        unreachable |= {one.record_id: one for one in found if one.record_id not in fresh}
-    return derived, [one for one in unreachable.values() if one.record_id not in known]
+    return found
 
 
 def _files(place: Place, everything: Sequence[str], shown: Sequence[str]) -> tuple[list[str], int]:

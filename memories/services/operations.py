@@ -56,7 +56,7 @@ def _attributes(place: Place, version: RecordVersion) -> Any:
 
 
 def _changes(place: Place, version: RecordVersion) -> Any:
-    history = records.history(place, version.id)[-MAX_CHANGES:]
+    history = records.history(place, version.id, limit=MAX_CHANGES, newest_first=True)[::-1]
     steps = []
     before: Mapping[str, Any] = {}
     for one in history:

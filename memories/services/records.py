@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -130,11 +130,33 @@ def get(place: Place, record_id: str, as_of: datetime | None = None) -> RecordVe
     return found or unknown()
 
 
-def history(place: Place, record_id: str) -> Sequence[RecordVersion]:
-    """Every kept version of a record, oldest first. Raises RecordNotFound."""
+def history(
+    place: Place, record_id: str, *, after: int | None = None, limit: int | None = None, newest_first: bool = False
+) -> Sequence[RecordVersion]:
+    """Every kept version of a record, oldest first, or so many after a number; newest first, that goes down.
+
+    Raises RecordNotFound.
+    """
     place.require(Privilege.READ)
     place.used()
-    return provider_of(place).history(place.memory.id, record_id) or unknown()
+    provider, memory_id = provider_of(place), place.memory.id
+    found = provider.history(memory_id, record_id, after=after, limit=limit, newest_first=newest_first)
+    if not found and (after is None or provider.get(memory_id, record_id) is None):
+        unknown()
+    return found
+
+
+def head(place: Place, record_id: str) -> RecordVersion:
+    """The newest kept version of a record, whatever its status. Raises RecordNotFound."""
+    return history(place, record_id, limit=1, newest_first=True)[0]
+
+
+def numbered(place: Place, record_id: str, *numbers: int | None) -> Mapping[int | None, RecordVersion]:
+    """The versions of a record with these numbers; absent where there is none, and for None."""
+    place.require(Privilege.READ)
+    wanted = {number for number in numbers if number is not None}
+    found = provider_of(place).numbered(place.memory.id, record_id, wanted) if wanted else {}
+    return dict(found.items())
 
 
 def page(place: Place, view: View, limit: int, after: tuple[datetime, str] | None = None) -> Page:

@@ -33,8 +33,7 @@ def restore(place: Place, record_id: str, number: int, expected: Expected | None
 
     Raises RecordNotFound also without such a version and for a forgotten record, VersionConflict, MemoryInvalid.
     """
-    versions = records.history(place, record_id)
-    old = next((one for one in versions if one.number == number), None) or records.unknown()
+    old = records.numbered(place, record_id, number).get(number) or records.unknown()
     changes = Whole(
         title=old.draft.title,
         content=old.draft.content,

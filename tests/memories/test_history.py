@@ -8,10 +8,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from members.ids import mint
 from members.models import Member
 from memories.content import read_changes
 from memories.models import Memory, Version
@@ -22,6 +25,7 @@ from tests import factories
 from tests.conftest import Answer, Api
 from tests.parallel import at_once
 from uhp_site.http.errors import RecordNotFound
+from uhp_site.http.pagination import make_cursor
 
 TICK = timedelta(microseconds=1)
 
@@ -170,6 +174,49 @@ def test_a_refused_revision_leaves_no_version(api: Api, alice: Member, shared: M
     for body in bodies:
         assert revise(api, alice, shared, record, body).status in {409, 422}
     assert Version.objects.filter(record_id=record.id).count() == 1
+
+
+@pytest.mark.django_db
+def test_a_history_is_read_page_by_page_and_a_cursor_goes_on_where_it_was(
+    api: Api, alice: Member, shared: Memory
+) -> None:
+    record = factories.record(alice, shared)
+    for number in range(2, 6):
+        assert revise(api, alice, shared, record, {"title": f"Version {number}"}).status == 200
+    pages, cursor = [], ""
+    while True:
+        page = api.get(path(shared, record, f"/history?limit=2{cursor}"), alice)
+        pages.append([one["version"] for one in page["data"]])
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+        # What is written meanwhile comes at the end.
+        if len(pages) == 1:
+            assert revise(api, alice, shared, record, {"title": "Version 6"}).status == 200
+    assert pages == [[1, 2], [3, 4], [5, 6]]
+    after = api.get(path(shared, record, f"/history?cursor={make_cursor(6)}"), alice)
+    assert (after["data"], after["next"]) == ([], None)
+    unknown = api.call(
+        "GET", f"/v1/memories/{shared.id}/records/{mint('hrec_')}/history?cursor={make_cursor(6)}", as_=alice
+    )
+    assert unknown.status == 404
+
+
+@pytest.mark.django_db
+def test_a_page_of_a_history_reads_a_page_of_versions(api: Api, alice: Member, shared: Memory) -> None:
+    record = factories.record(alice, shared)
+    counts = []
+    for _ in range(2):
+        for _ in range(6):
+            assert revise(api, alice, shared, record, {"title": "Another"}).status == 200
+        api.get(path(shared, record, "/history?limit=2"), alice)
+        with CaptureQueriesContext(connection) as queries:
+            api.get(path(shared, record, "/history?limit=2"), alice)
+        read = [one["sql"] for one in queries.captured_queries if 'FROM "memories_version"' in one["sql"]]
+        assert len(read) == 1
+        assert "LIMIT 3" in read[0]
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
 
 
 @dataclass

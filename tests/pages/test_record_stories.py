@@ -406,18 +406,66 @@ def test_a_page_of_what_fits_goes_on_where_it_stopped(
 
 
 @pytest.mark.django_db
-def test_a_long_history_is_listed_in_part_and_all_of_it_when_asked_for(
+def test_a_long_history_is_listed_page_by_page_with_the_version_that_is_shown(
     alice: Member, shared: Memory, rent: RecordVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record_pages, "TIMELINE", 2)
     for day in range(4):
         revise(alice, shared, rent, content=f"Day {day}.")
     client = client_of(alice)
-    listed = [re.findall(r">Version (\d)<", client.get(at(rent), query).content.decode()) for query in QUERIES]
-    assert listed == [["6", "5"], ["6", "5", "2"], ["6", "5", "4", "3", "2", "1"]]
+
+    def listed(query: dict[str, str]) -> tuple[list[str], list[str]]:
+        html = client.get(at(rent), query).content.decode()
+        compared = re.findall(r"compare\?from=(\d)&amp;to=(\d)", html)
+        return re.findall(r">Version (\d)<", html), [f"{before}-{after}" for before, after in compared]
+
+    assert listed({}) == (["6", "5"], ["5-6", "4-5"])
+    assert listed({"version": "2"}) == (["6", "5", "2"], ["5-6", "4-5", "1-2"])
+    assert listed({"version": "1"}) == (["6", "5", "1"], ["5-6", "4-5"])
+    assert listed({"version": "9"}) == (["6", "5"], ["5-6", "4-5"])
+    assert listed({"older": "5"}) == (["6", "4", "3"], ["5-6", "3-4", "2-3"])
+    assert listed({"older": "3", "version": "4"}) == (["4", "2", "1"], ["3-4", "1-2"])
+    assert listed({"older": "1"}) == (["6"], ["5-6"])
 
 
-QUERIES: list[dict[str, str]] = [{}, {"version": "2"}, {"versions": "all"}]
+@pytest.mark.django_db
+def test_one_walks_from_the_newest_versions_to_the_oldest_and_back(
+    alice: Member, shared: Memory, rent: RecordVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_pages, "TIMELINE", 2)
+    for day in range(3):
+        revise(alice, shared, rent, content=f"Day {day}.")
+    client, url, pages = client_of(alice), at(rent), []
+    while True:
+        html = client.get(url).content.decode()
+        pages.append(re.findall(r">Version (\d)<", html))
+        following = re.search(r'href="([^"]+)" rel="next">Older versions', html)
+        if following is None:
+            break
+        url = unescape(following[1])
+    assert pages == [["5", "4"], ["5", "3", "2"], ["5", "1"]]
+    newest = re.search(r'href="([^"]+)">Newest versions', html)
+    assert newest
+    assert re.findall(r">Version (\d)<", client.get(unescape(newest[1])).content.decode()) == ["5", "4"]
+
+
+@pytest.mark.django_db
+def test_a_record_page_reads_one_page_of_a_long_history(
+    alice: Member, shared: Memory, rent: RecordVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_pages, "TIMELINE", 2)
+    client, counts = client_of(alice), []
+    client.get(at(rent))
+    for _ in range(2):
+        for day in range(4):
+            revise(alice, shared, rent, content=f"Day {day}.")
+        with CaptureQueriesContext(connection) as queries:
+            client.get(at(rent))
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    read = [one["sql"] for one in queries.captured_queries if '"memories_version"."record_id" = ' in one["sql"]]
+    assert read
+    assert all(" LIMIT 3" in one for one in read)
 
 
 @pytest.mark.django_db
