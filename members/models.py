@@ -128,6 +128,9 @@ class Member(models.Model):
             models.UniqueConstraint(fields=["organisation", "user"], name="member_once_per_organisation"),
             models.CheckConstraint(condition=models.Q(type__in=["human", "agent"]), name="member_type_known"),
         ]
+        indexes = [
+            models.Index("organisation", Lower("name"), "id", include=["deactivated_at"], name="member_by_name"),
+        ]
 
     if TYPE_CHECKING:
         sort_name: str
@@ -324,3 +327,7 @@ class KeptAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.method} {self.state}"
+
+
+# At the end, because these name the models above.
+from .notification_models import Delivery, DigestChoice, Webhook  # noqa: E402, F401

@@ -6,7 +6,7 @@ and stopping after the first restricted one. There is no deny, and no privilege 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag, StrEnum
 
@@ -105,6 +105,15 @@ def effective(principals: Collection[str], upward: Iterable[Node]) -> Privilege:
     return explain(principals, upward).privileges
 
 
+def held_by_each(upward: Iterable[Node]) -> dict[str, Privilege]:
+    """What each principal by itself holds on the first memory of `upward`; several together hold the union of that."""
+    held: dict[str, Privilege] = {}
+    for node in within_cutoff(upward):
+        for one in node.holdings:
+            held[one.principal] = held.get(one.principal, Privilege.NONE) | one.privileges
+    return held
+
+
 def audience(upward: Collection[Node], principals_of: Iterable[tuple[str, Collection[str]]]) -> dict[str, Privilege]:
     """Who reaches the first memory of `upward`: member id to privileges, for the (member id, principals) given."""
     held = ((member, effective(principals, upward)) for member, principals in principals_of)
@@ -186,14 +195,6 @@ class Person:
     hindered: Cause | None = None
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A memory below another, and its parent."""
-
-    node: Node
-    parent_id: str
-
-
 @dataclass
 class Tally:
     """How many memories somebody loses and gains altogether, and where they hold less or more than before."""
@@ -203,8 +204,8 @@ class Tally:
     narrows: int = 0
     widens: int = 0
 
-    def count(self, before: Privilege, after: Privilege, times: int = 1) -> None:
-        """Count memories on which `before` became `after`."""
+    def count(self, before: int, after: int, times: int = 1) -> None:
+        """Count memories on which the set `before` became `after`."""
         if before == after:
             return
         if not after:
@@ -219,17 +220,3 @@ class Tally:
     def changed(self) -> bool:
         """Whether anything is other than before."""
         return bool(self.loses or self.gains or self.narrows or self.widens)
-
-
-def shift(
-    before: Privilege, after: Privilege, principals: Collection[str], below: Sequence[Placed], top: str
-) -> Mapping[str, tuple[Privilege, Privilege]]:
-    """What becomes of every memory below `top` when what is held there changes, parents before children in `below`."""
-    held = {top: (before, after)}
-    for placed in below:
-        above_before, above_after = held[placed.parent_id]
-        held[placed.node.id] = (
-            flow(above_before, principals, placed.node),
-            flow(above_after, principals, placed.node),
-        )
-    return held

@@ -97,9 +97,8 @@ def scope(change: Impact) -> str:
         return "It also concerns memories that you may not see." if change.elsewhere else ""
     many = counted(change.memories, "memory", "memories")
     records = f" with {counted(change.records, 'record', 'records')}" if change.records else ""
-    least = "at least " if change.capped else ""
     rest = ", and others that you may not see" if change.elsewhere else ""
-    return f"It concerns {least}{many}{records}{rest}."
+    return f"It concerns {many}{records}{rest}."
 
 
 def effects(organisation_id: str, tallies: Mapping[str, Tally]) -> Sequence[Effect]:

@@ -13,6 +13,8 @@ from members.ids import PublicIdField
 from members.models import annotated
 from memories.access import Privilege
 
+from . import ties
+
 if TYPE_CHECKING:
     from .tree import Memory
 
@@ -77,43 +79,15 @@ class ReachQuerySet(models.QuerySet["Reach"]):
 
     def attach(self, memory: Memory) -> None:
         """Tie the subtree of a memory to everything above its parent; nothing comes through a restricted memory."""
-        self._run(
-            """
-            INSERT INTO memories_reach (organisation_id, ancestor_id, descendant_id, distance, open)
-            SELECT m.organisation_id, above.ancestor_id, below.descendant_id, above.distance + 1 + below.distance,
-                   above.open AND NOT m.restricted AND below.open
-            FROM memories_memory m
-            JOIN memories_reach above ON above.descendant_id = m.parent_id
-            JOIN memories_reach below ON below.ancestor_id = m.id
-            WHERE m.id = %s
-            """,
-            memory,
-        )
+        self._run(ties.ATTACH, memory)
 
     def detach(self, memory: Memory) -> None:
         """Cut the subtree of a memory from everything above it."""
-        self._run(
-            """
-            DELETE FROM memories_reach tie USING memories_reach above, memories_reach below
-            WHERE above.descendant_id = %s AND above.distance > 0 AND below.ancestor_id = above.descendant_id
-              AND tie.ancestor_id = above.ancestor_id AND tie.descendant_id = below.descendant_id
-            """,
-            memory,
-        )
+        self._run(ties.DETACH, memory)
 
     def reopen(self, memory: Memory) -> None:
         """Decide anew what comes through a memory whose `restricted` was changed."""
-        self._run(
-            """
-            UPDATE memories_reach tie SET open = above.open AND NOT m.restricted AND below.open
-            FROM memories_memory m
-            JOIN memories_reach above ON above.descendant_id = m.parent_id
-            JOIN memories_reach below ON below.ancestor_id = m.id
-            WHERE m.id = %s AND tie.ancestor_id = above.ancestor_id AND tie.descendant_id = below.descendant_id
-              AND tie.open <> (above.open AND NOT m.restricted AND below.open)
-            """,
-            memory,
-        )
+        self._run(ties.REOPEN, memory)
 
     def held_below(
         self, memory: Memory, principals: Collection[str], privilege: Privilege, depth: int | None, limit: int | None
@@ -160,22 +134,29 @@ class ReachQuerySet(models.QuerySet["Reach"]):
 
 
 class Reach(models.Model):
-    """One memory over (or the same as) another; `open` when none on the way, the lower included, is restricted."""
+    """One memory over (or the same as) another; `open` when none on the way, the lower included, is restricted.
 
-    organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False)
-    ancestor = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="downward", db_index=False)
-    descendant = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="upward", db_index=False)
+    The rows are derived from the tree by the statements above, under its lock, and go with the memories: foreign keys,
+    checked row by row when a branch of thousands moves, would say nothing that is not so. The primary key is the index
+    `reach_upward`, which has `open` and `distance` in it.
+    """
+
+    pk = models.CompositePrimaryKey("descendant", "ancestor")
+    organisation = models.ForeignKey(
+        "members.Organisation", on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    ancestor = models.ForeignKey(
+        "memories.Memory", on_delete=models.CASCADE, related_name="downward", db_index=False, db_constraint=False
+    )
+    descendant = models.ForeignKey(
+        "memories.Memory", on_delete=models.CASCADE, related_name="upward", db_index=False, db_constraint=False
+    )
     distance = models.PositiveSmallIntegerField()
     open = models.BooleanField()
 
     objects = ReachQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["descendant", "ancestor"], include=["open", "distance"], name="reach_upward"
-            ),
-        ]
         indexes = [
             models.Index(fields=["ancestor", "descendant"], include=["open", "distance"], name="reach_downward"),
         ]

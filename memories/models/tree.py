@@ -14,9 +14,22 @@ from members.ids import PublicIdField
 from members.models import Organisation, annotated
 from memories.access import Privilege
 
-from .grants import Holding, Reachable
+from .grants import Holding, Reachable, including
 
 MAX_DEPTH = 32
+ENTERED_ANEW = Q(parent=None) | Q(restricted=True)
+
+# As `memories_entries` in the database asks, of one privilege.
+TOPS = """
+WITH direct AS MATERIALIZED (
+    SELECT DISTINCT memory_id FROM memories_holding WHERE principal = ANY (%s::text[]) AND privileges = ANY (%s)
+)
+SELECT placed.id FROM direct JOIN memories_memory placed ON placed.id = direct.memory_id
+WHERE placed.restricted OR NOT EXISTS (
+    SELECT FROM memories_reach over WHERE over.descendant_id = placed.parent_id AND over.open
+    AND (over.ancestor_id IN (SELECT memory_id FROM direct) OR NOT over.open)
+)
+"""
 
 
 class MemoryQuerySet(Reachable["Memory"]):
@@ -47,6 +60,13 @@ class MemoryQuerySet(Reachable["Memory"]):
     def children_of(self, memory: Memory) -> MemoryQuerySet:
         """The direct children of a memory."""
         return self.filter(parent=memory)
+
+    def seen_below(self, parents: Collection[str], principals: Collection[str]) -> MemoryQuerySet:
+        """The direct children, of memories on which the principals hold something, where they do so too.
+
+        What is held on a memory comes through to its children unless they are restricted: those alone are looked at.
+        """
+        return self.filter(Q(restricted=False) | self.held_q(principals), parent__in=list(parents))
 
     def below(self, memory: Memory) -> MemoryQuerySet:
         """Everything under a memory, with `distance` in levels; the memory itself is not among them."""
@@ -80,6 +100,15 @@ class MemoryQuerySet(Reachable["Memory"]):
         What reaches a memory from above reaches its parent too, so an entry point is always held directly.
         """
         return self.filter(pk__in=RawSQL("SELECT memories_entries(%s::text[])", [list(principals)]))
+
+    def entered_anew(self) -> MemoryQuerySet:
+        """Those that nothing comes through to from above: roots, and restricted ones."""
+        return self.filter(ENTERED_ANEW)
+
+    def tops(self, principals: Collection[str], privilege: Privilege) -> MemoryQuerySet:
+        """The highest memories that the principals hold by a grant with all of `privilege`: what is open under these,
+        and they themselves, is all that they hold so."""
+        return self.filter(pk__in=RawSQL(TOPS, [list(principals), including(privilege)]))  # noqa: S611 - a constant
 
     def granted_to(self, principals: Collection[str]) -> MemoryQuerySet:
         """Readable entry points, and memories below them where the privileges differ from the parent's (§4.2)."""
@@ -137,6 +166,10 @@ class Memory(models.Model):
             models.Index("parent", Lower("name"), "id", name="memory_children_by_name"),
             models.Index(fields=["creator"], name="memory_of_creator"),
             models.Index(fields=["deletion"], condition=~Q(deletion=None), name="memory_deleted"),
+            # Where nothing comes through from above: few, and what has nobody left to administer it is among them.
+            models.Index(
+                fields=["organisation", "id"], condition=ENTERED_ANEW & Q(deletion=None), name="memory_entered_anew"
+            ),
         ]
 
     if TYPE_CHECKING:

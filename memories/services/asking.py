@@ -9,12 +9,14 @@ is said, and not where.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, F, OuterRef, Q, SmallIntegerField, Subquery, Window
+from django.db.models import Exists, F, OuterRef, Q, SmallIntegerField, Subquery
 from django.db.models.functions import Lower
 
 from members.callers import Caller
@@ -34,6 +36,9 @@ from memories.access import (
 )
 from memories.models import Holding as StoredHolding
 from memories.models import LastUse, Memory, Reach
+from memories.models.audience import Source as FoundSource
+from memories.models.audience import audience, way_up
+from memories.models.tree import ENTERED_ANEW
 from memories.past import Happened, Past, replay
 from uhp_site.http.errors import MemoryNotFound
 
@@ -207,24 +212,33 @@ def who(
         last = rest[limit - 1] if len(rest) > limit else None
         following = (last.name.lower(), last.principal) if last else None
         return Audience(chain.where, _rows(chain, rest[:limit], then.groups), len(people), following)
-    chain, organisation_id = _chain_now(place), place.caller.organisation_id
-    groups, everyone = _groups(chain, organisation_id)
-    members = _reaching(organisation_id, chain.nodes, everyone)
-    members = members.filter(name__icontains=named) if named else members
-    members = members.filter(type=type) if type else members
-    page = members
-    if after:
-        name, principal = after
-        member_id = str(principal).removeprefix("member:")
-        page = page.filter(Q(sort_name__gt=name) | Q(sort_name=name, id__gt=member_id))
-    else:
-        # The first page counts as it goes; finding them is most of the work.
-        page = page.annotate(total=Window(Count("*")))
-    found = list(_counted(page)[: limit + 1])
-    total = members.count() if after else found[0].total if found else 0
-    rows = _rows(chain, _people(everyone, found[:limit]), groups)
-    more = found[limit - 1] if len(found) > limit else None
-    return Audience(chain.where, rows, total, (more.sort_name, more.principal) if more else None)
+    key = (str(after[0]), str(after[1]).removeprefix("member:")) if after else None
+    sources = audience(place.memory, most=limit + 1, after=key, named=named, type=type)
+    counted = sources or (audience(place.memory, most=1, named=named, type=type) if after else ())
+    found = [list(theirs) for _, theirs in groupby(sources, key=attrgetter("member_id"))]
+    chain = _seen_now(place)
+    end = found[limit - 1][0] if len(found) > limit else None
+    return Audience(
+        chain.where,
+        tuple(_reaching(chain, theirs) for theirs in found[:limit]),
+        counted[0].total if counted else 0,
+        (end.sort_name, f"member:{end.member_id}") if end else None,
+    )
+
+
+def _reaching(chain: _Chain, theirs: Sequence[FoundSource]) -> Reaching:
+    """Somebody who reaches the memory, by what was found to give it to them."""
+    one, holdings = theirs[0], dict[str, list[Holding]]()
+    for source in theirs:
+        held = Holding(source.principal, Privilege(source.privileges), source.grant_id)
+        holdings.setdefault(source.memory_id, []).append(held)
+    principal = f"member:{one.member_id}"
+    principals = frozenset({principal, *(source.principal for source in theirs)})
+    person = Person(principal, one.name, one.type, principals, None if one.keyed else Cause.NO_KEY)
+    nodes = [Node(node.id, node.restricted, tuple(holdings.get(node.id, ()))) for node in chain.nodes]
+    explained = explain(principals, nodes)
+    groups = {source.principal: source.group_name for source in theirs if source.group_name}
+    return Reaching(person, explained.privileges, *chain.reasons(explained.sources, groups))
 
 
 def _rows(chain: _Chain, people: Sequence[Person], groups: Mapping[str, str]) -> tuple[Reaching, ...]:
@@ -267,7 +281,9 @@ def what(
     )
     if changes:
         known = tree.held_q(caller.principals, needed, field="parent")
-        rows = rows.filter(~Q(held=F("held_above")) | ~known)
+        # What comes through from above is as it is there: it differs only where nothing does, or something sits.
+        direct = StoredHolding.objects.filter(principal__in=list(person.principals)).values("memory_id")
+        rows = rows.filter((ENTERED_ANEW | Q(pk__in=direct)) & ~Q(held=F("held_above")) | ~known)
     if after:
         level, name, memory_id = after
         rows = rows.filter(
@@ -373,25 +389,29 @@ def at_instant(organisation_id: str, at: datetime) -> Past:
 
 def nodes_above(memory: Memory) -> list[Node]:
     """A memory and those above it as the rule sees them, nearest first; two queries."""
-    return as_nodes(list(Memory.objects.upward_from(memory)))
+    upward = Memory.objects.upward_from(memory).values_list("id", "restricted")
+    return with_holdings([Node(memory_id, restricted) for memory_id, restricted in upward])
 
 
-def as_nodes(memories: Sequence[Memory]) -> list[Node]:
+def with_holdings(nodes: Sequence[Node]) -> list[Node]:
     """Memories with what is held right there; one query."""
-    holdings: dict[str, list[Holding]] = {one.id: [] for one in memories}
-    for stored in StoredHolding.objects.filter(memory_id__in=list(holdings)).order_by("key"):
-        holdings[stored.memory_id].append(_holding(stored))
-    return [Node(one.id, one.restricted, tuple(holdings[one.id])) for one in memories]
-
-
-def _holding(stored: StoredHolding) -> Holding:
-    return Holding(stored.principal, Privilege(stored.privileges), stored.grant_id or "")
+    holdings: dict[str, list[Holding]] = {one.id: [] for one in nodes}
+    stored = StoredHolding.objects.filter(memory_id__in=list(holdings)).order_by("key")
+    for memory_id, principal, bits, grant_id in stored.values_list("memory_id", "principal", "privileges", "grant_id"):
+        holdings[memory_id].append(Holding(principal, Privilege(bits), grant_id or ""))
+    return [replace(one, holdings=tuple(holdings[one.id])) for one in nodes]
 
 
 def _chain_now(place: Place) -> _Chain:
-    upward = list(Memory.objects.upward_from(place.memory).with_privileges(place.caller.principals))
+    chain = _seen_now(place)
+    return replace(chain, nodes=with_holdings(chain.nodes))
+
+
+def _seen_now(place: Place) -> _Chain:
+    """The way up without what is held on it; one query."""
+    upward = way_up(place.memory, place.caller.principals)
     seen = {one.id: Step(one.id, one.name, one.restricted) for one in upward if one.held}
-    return _Chain(as_nodes(upward), seen)
+    return _Chain([Node(one.id, one.restricted) for one in upward], seen)
 
 
 def _chain_then(place: Place, then: Past) -> _Chain:
@@ -401,18 +421,6 @@ def _chain_then(place: Place, then: Past) -> _Chain:
     ids = set(visible.filter(pk__in=[node.id for node in nodes]).values_list("id", flat=True))
     seen = {one: Step(one, then.memories[one].name, then.memories[one].restricted) for one in ids}
     return _Chain(nodes, seen)
-
-
-def _reaching(organisation_id: str, upward: Sequence[Node], everyone: Collection[str]) -> Any:
-    # Every holding counts for something, so whoever one of them names reaches the memory.
-    holders = {one.principal for node in within_cutoff(upward) for one in node.holdings}
-    members = Member.objects.of(organisation_id).active().by_name()
-    if not holders.isdisjoint(everyone):
-        return members
-    groups = [one.removeprefix("group:") for one in holders if one.startswith("group:")]
-    direct = [one.removeprefix("member:") for one in holders if one.startswith("member:")]
-    inside = Membership.objects.filter(organisation_id=organisation_id, group_id__in=groups).values("member_id")
-    return members.filter(Q(pk__in=direct) | Q(pk__in=inside))
 
 
 def _counted(members: Any) -> Any:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Substr
 
 from members import events
-from members.callers import Caller, principals_by_member
-from members.models import Member
+from members.callers import Caller
+from members.models import Group, Member, MemberQuerySet, Membership
 from memories.access import Privilege
 from memories.models import Grant, Memory
+from memories.models.grants import including
 from memories.models.tree import MemoryQuerySet
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound
 
@@ -34,13 +36,18 @@ class Orphans:
 def nobody_left(caller: Caller, limit: int, after: str | None = None) -> Orphans:
     """Memories on which no active member holds delete. Raises MemoryForbidden for whoever is no owner.
 
-    Only the highest of each branch: whoever takes it over can administer what is open below it.
+    Only the highest of each branch: whoever takes it over can administer what is open below it. To these nothing comes
+    through from above, so that what sits right there decides, and nothing else is looked at.
     """
     _require_owner(caller)
-    principals = acting_principals(caller.organisation_id)
-    tree = Memory.objects.of(caller.organisation_id)
-    lower = Q(parent__isnull=False, restricted=False) & ~tree.held_q(principals, Privilege.DELETE, field="parent")
-    found = unadministered(tree, principals).exclude(lower)
+    members = Member.objects.of(caller.organisation_id).active()
+    is_member = members.filter(pk=Substr(OuterRef("principal"), len("member:") + 1))
+    acts = Q(principal__in=_acting_groups(caller.organisation_id, members)) | Q(
+        principal__startswith="member:"
+    ) & Exists(is_member)
+    held = Grant.objects.filter(acts, memory=OuterRef("pk"), privileges__in=including(Privilege.DELETE))
+    made = members.filter(pk=Substr(OuterRef("creator"), len("member:") + 1))
+    found = Memory.objects.of(caller.organisation_id).entered_anew().exclude(Exists(made)).exclude(Exists(held))
     if after:
         found = found.filter(id__gt=after)
     rows = list(found.order_by("id")[: limit + 1])
@@ -49,8 +56,15 @@ def nobody_left(caller: Caller, limit: int, after: str | None = None) -> Orphans
 
 def acting_principals(organisation_id: str, without: Collection[str] = ()) -> set[str]:
     """Everything that some active member counts as; `without` leaves members out, by id."""
-    everybody = principals_by_member(organisation_id)
-    return {one for member, principals in everybody.items() if member.id not in without for one in principals}
+    members = Member.objects.of(organisation_id).active().exclude(pk__in=without)
+    acting = {f"member:{pk}" for pk in members.values_list("id", flat=True)}
+    return acting | _acting_groups(organisation_id, members) if acting else acting
+
+
+def _acting_groups(organisation_id: str, members: MemberQuerySet) -> set[str]:
+    inside = Membership.objects.filter(organisation_id=organisation_id, member__in=members).values("group_id")
+    groups = Group.objects.filter(Q(pk__in=inside) | Q(is_everyone=True), organisation_id=organisation_id)
+    return {f"group:{pk}" for pk in groups.values_list("id", flat=True)}
 
 
 def unadministered(tree: MemoryQuerySet, principals: Collection[str]) -> MemoryQuerySet:

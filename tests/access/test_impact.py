@@ -20,7 +20,7 @@ from memories.access import Privilege, Tally
 from memories.models import Grant, Memory, Version
 from memories.services import grants, impact, tree
 from memories.services.impact import Impact
-from memories.services.ownership import acting_principals
+from memories.services.ownership import acting_principals, nobody_left
 from memories.services.sight import Place, look
 from tests import factories
 from tests.access.test_parity import creates, cuts, gives, moves, number, regroups
@@ -82,7 +82,6 @@ def check(organisation: Organisation, seen: Caller, predict: Callable[[], Impact
     assert predicted.memories == len(concerned)
     assert predicted.records == sum(records[one] for one in concerned)
     assert predicted.orphans == bool((alone_after & set(Memory.objects.values_list("id", flat=True))) - alone)
-    assert not predicted.capped
     names = dict(Member.objects.of(organisation.id).values_list("id", "name"))
     assert set(predicted.losing.names) == {names[one] for one, tally in tallies.items() if tally.loses}
     gaining = {names[one] for one, tally in tallies.items() if tally.gains and not tally.loses}
@@ -183,6 +182,21 @@ class TestImpact(TestCase):
         )
 
     @settings(max_examples=12)
+    @given(worlds, number)
+    def test_what_nobody_can_administer_is_found_at_the_top_of_each_branch(
+        self, history: list[Step], owner: int
+    ) -> None:
+        self.place(history, 0, 0)
+        boss = self.world.members[owner % len(self.world.members)]
+        boss.is_owner = True
+        alone = orphaned(self.world.organisation)
+        memories = {one.id: one for one in self.world.memories}
+        tops = {one for one in alone if memories[one].restricted or memories[one].parent_id not in alone}
+        found = nobody_left(caller_for(boss), 200)
+        assert {one.id for one in found.memories} == tops
+        assert found.next is None
+
+    @settings(max_examples=12)
     @given(worlds, number, number)
     def test_deleting(self, history: list[Step], actor: int, memory: int) -> None:
         place = self.place(history, actor, memory)
@@ -275,18 +289,6 @@ def test_a_preview_refuses_what_the_change_would_refuse(bob: Member, alice: Memb
     for ask in asks:
         with pytest.raises(MemoryForbidden):
             ask()
-
-
-@pytest.mark.django_db
-def test_a_larger_branch_is_counted_so_far_and_says_so(
-    alice: Member, shared: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(impact, "CAP", 3)
-    for _ in range(4):
-        factories.memory(alice, shared)
-    counted = impact.of_restricting(at(alice, shared), True)
-    assert counted.capped
-    assert counted.subtree_count == 4
 
 
 @pytest.mark.django_db

@@ -12,11 +12,11 @@ from hypothesis.extra.django import TestCase
 
 from members.callers import Caller, caller_for, principals_by_member
 from members.models import Member
-from memories.access import WORDS, Privilege
+from memories.access import WORDS, Privilege, audience, explain
 from memories.models import Memory, Reach
 from memories.reader import Reader
 from memories.recall import scope
-from memories.services import listing
+from memories.services import asking, listing
 from memories.services.listing import Which
 from memories.services.sight import look
 from tests.access.worlds import Change, Create, Delete, Give, Regroup, Step, TakeBack, Truth, World
@@ -73,8 +73,15 @@ def check_queries(truth: Truth, caller: Caller) -> None:
     tree, who, member = Memory.objects.of(caller.organisation_id), caller.principals, caller.member
     for privilege in EACH:
         assert ids(tree.held_by(who, privilege)) == truth.holding(member, privilege), f"{member} {privilege!r}"
+        tops = tree.tops(who, privilege)
+        under = Reach.objects.filter(ancestor__in=tops, open=True).values_list("descendant_id", flat=True)
+        assert set(under) == truth.holding(member, privilege), f"{member} {privilege!r}"
+        upper = Reach.objects.filter(descendant__in=tops, ancestor__in=tops, open=True, distance__gt=0)
+        assert not upper.exists(), "a top below another"
     both: Any = tree.with_privileges(who).with_privileges(who, field="parent", alias="held_above")
     held = truth.held[member.id]
+    seen = {one for one, some in held.items() if some}
+    assert ids(tree.seen_below(seen, who)) == {one for one in seen if truth.memories[one].parent_id in seen}
     assert set(both.values_list("id", "held", "held_above")) == {
         (one, int(some), int(held.get(truth.memories[one].parent_id or "", 0))) for one, some in held.items()
     }
@@ -106,6 +113,8 @@ def check_each_memory(truth: Truth, caller: Caller) -> None:
         assert decided == expected
         if Privilege.READ in expected:
             check_what_lies_below(truth, caller, memory_id)
+        if Privilege.DELETE in expected:
+            check_who_reaches(truth, caller, memory_id)
 
 
 def check_what_lies_below(truth: Truth, caller: Caller, memory_id: str) -> None:
@@ -116,6 +125,29 @@ def check_what_lies_below(truth: Truth, caller: Caller, memory_id: str) -> None:
     for depth, reached in ((None, set(below)), (1, children)):
         searched = scope.readable(truth.memories[memory_id], caller.principals, depth).memories
         assert set(searched) == {memory_id, *truth.holding(member, Privilege.READ, reached)}
+
+
+def check_who_reaches(truth: Truth, caller: Caller, memory_id: str) -> None:
+    place, upward = look(caller, memory_id), truth.upward(memory_id)
+    found, after, total = list[asking.Reaching](), None, -1
+    while total < 0 or after:
+        page = asking.who(place, 2, after)
+        assert total in {-1, page.total}
+        found, after, total = [*found, *page.people], page.next, page.total
+    assert total == len(found)
+    expected = audience(upward, [(one.principal, truth.principals(one)) for one in truth.members])
+    assert {one.person.principal: one.privileges for one in found} == expected
+    assert [one.person.name for one in found] == sorted(one.person.name for one in found)
+    seen = truth.held[caller.member.id]
+    by_principal = {one.principal: one for one in truth.members}
+    for one in found:
+        explained = explain(truth.principals(by_principal[one.person.principal]), upward)
+        sources = {
+            (source.memory_id, source.holding.principal, source.holding.grant_id) for source in explained.sources
+        }
+        named = {source for source in sources if seen[source[0]]}
+        assert {(why.memory.id, why.principal, why.grant_id) for why in one.reasons} == named
+        assert one.hidden == (named != sources)
 
 
 def listed(truth: Truth, caller: Caller, which: Which) -> set[str]:

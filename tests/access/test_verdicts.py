@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memories import access
-from memories.access import WORDS, Cause, Node, Placed, Privilege, Tally, Verdict, effective, flow, judge, shift
+from memories.access import WORDS, Cause, Node, Privilege, Tally, Verdict, effective, flow, judge
 from tests.access.test_laws import callers, chains, privileges
 
 single = st.sampled_from(list(WORDS.values()))
@@ -78,20 +78,6 @@ def test_each_cutoff_that_is_named_stops_it_alone(chain: list[Node], who: frozen
 @given(chains(), callers)
 def test_level_by_level_it_is_the_same_rule(chain: list[Node], who: frozenset[str]) -> None:
     assert reduce(lambda above, node: flow(above, who, node), reversed(chain), Privilege.NONE) == effective(who, chain)
-
-
-@given(chains(at_least=2), callers, privileges, privileges)
-def test_what_shifts_below_is_what_the_rule_says_before_and_after(
-    chain: list[Node], who: frozenset[str], before: Privilege, after: Privilege
-) -> None:
-    top, *lower = reversed(chain)
-    below = [Placed(node, above.id) for above, node in zip([top, *lower], lower, strict=False)]
-    held = shift(before, after, who, below, top.id)
-    for number, node in enumerate(lower):
-        upward = list(reversed(lower[: number + 1]))
-        open_ = not any(one.restricted for one in upward)
-        own = effective(who, upward)
-        assert held[node.id] == (own | before, own | after) if open_ else (own, own)
 
 
 @given(st.lists(st.tuples(privileges, privileges)))
