@@ -6,16 +6,19 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from memories.access import Privilege
 from memories.models import Run
-from memories.services import reverting, runs
+from memories.services import reverting, runs, undoing_many
 from memories.services.runs import Budget, Changed
 from uhp_site.http import pagination
 from uhp_site.http.fields import Fields
+from uhp_site.http.views import Begun
 
 from . import document_runs, shapes
 from .base import MemoryEndpoint, Needs
+from .runs import ASYNC, prefers_async
 
 MOST_BUDGET = 10**12
 MOST_CHANGES = 1_000
@@ -86,11 +89,19 @@ class ConsolidationRevert(MemoryEndpoint):
     needs: ClassVar[Needs] = {"POST": (Privilege.DELETE,)}
 
     @document_runs.revert_run
-    def post(self, request: Request, memory_id: str, run_id: str) -> dict[str, Any]:
+    def post(self, request: Request, memory_id: str, run_id: str) -> dict[str, Any] | Begun:
         """Revert: forget what the run created and bring back the rest as new versions; `x_changes` names a part."""
         body = self.body(request)
         chosen = body.words("x_changes", longest=80, most=MOST_CHANGES) if body.has("x_changes") else None
-        return shown(reverting.revert(self.place, run_id, chosen))
+        begun = undoing_many.begin(self.place, run_id, chosen, later=prefers_async(request))
+        return shown(begun) if isinstance(begun, Run) else Begun({"job": begun.id})
+
+    def resume(self, begun: dict[str, Any]) -> Any:
+        """The run once all of it is taken back, or for `respond-async` the job as it is."""
+        if prefers_async(self.request):
+            job = shapes.job(undoing_many.find(self.place, begun["job"]))
+            return Response(job, status=202, headers={"Preference-Applied": ASYNC})
+        return shown(undoing_many.finish(self.place, begun["job"]))
 
 
 def read_budget(body: Fields) -> Budget | None:
@@ -147,6 +158,8 @@ def change(one: Changed, earlier: dict[tuple[str, int], dict[str, Any]]) -> dict
             "after": row.after,
             "sources": row.sources,
             "outcome": row.outcome,
+            "accepted_by": row.accepted_by,
+            "accepted_at": shapes.instant(row.accepted_at),
         },
     }
     if one.before and one.after:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from members.shell import ConsoleRequest, member_page, shell
 from memories.content import MAX_TITLE
-from memories.services import deciding, judging, reviewing, triage
+from memories.models import ReviewItem
+from memories.services import accepting, deciding, judging, reviewing, triage
 from memories.services.deciding import Decision
 from memories.services.judging import CHANGED
 from memories.services.reviewing import Looked
@@ -49,6 +50,8 @@ def decide(request: ConsoleRequest, item_id: str) -> HttpResponse:
     name = f"“{seen.version.name}”" if seen.version else "The item"
     if chosen.startswith(CONFLICT_PREFIX):
         return _between(request, seen, chosen.removeprefix(CONFLICT_PREFIX), shown)
+    if chosen == "keep" and seen.item.kind == ReviewItem.Kind.RUN:
+        return _run(request, seen, shown)
     if chosen == "keep":
         said = f"{name} is live now." if seen.waits else f"{name} was kept."
         return done(request, seen, said, lambda: judging.keep(caller, item_id, shown))
@@ -78,6 +81,15 @@ def _between(request: ConsoleRequest, seen: Looked, chosen: str, shown: str) -> 
     reviewing.require_theirs(request.caller, seen.item)
     said = conflicts.SAID[Decision(chosen)] if chosen in Decision.values else ""
     return done(request, seen, said, act)
+
+
+def _run(request: ConsoleRequest, seen: Looked, shown: str) -> HttpResponse:
+    def act() -> None:
+        if shown != seen.fingerprint:
+            raise VersionConflict(CHANGED)
+        accepting.accept(seen.place, seen.item.subject)
+
+    return done(request, seen, "What the run did was kept.", act)
 
 
 @member_page

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET
 from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
 from memories.content import Draft, Reference, words_of
-from memories.models import ReviewItem
+from memories.models import ReviewItem, Run
 from memories.providers.base import RecordVersion
-from memories.services import deciding, held, reviewing, triage
+from memories.services import accepting, deciding, held, reverting, reviewing, triage
 from memories.services import records as verbs
 from memories.services.judging import MAX_NOTE
 from memories.services.reviewing import Looked, Near
@@ -27,7 +27,7 @@ from uhp_site.http import pages
 from uhp_site.http.errors import MemoryNotFound
 
 from . import conflicts, differences
-from .inbox_rows import KINDS, STATES, Asked, asked, called, decided, reason, reasons
+from .inbox_rows import KINDS, STATES, Asked, asked, called, decided, reason, reasons, runs_of
 from .nodes import address
 from .principals import writers
 from .records import part_context, record_context
@@ -86,6 +86,7 @@ def item_page(request: ConsoleRequest, seen: Looked, *, changed: str = "", error
         **(conflict(request, seen) if seen.item.kind == ReviewItem.Kind.CONFLICT else {}),
         **(body(request, seen) if seen.version and seen.item.kind != ReviewItem.Kind.CONFLICT else {}),
         **decisions(request, seen, question),
+        **(run(request, seen) if seen.item.kind == ReviewItem.Kind.RUN else {}),
     }
     return pages.answer(request, "memories/inbox_item.html", context, status=409 if changed else 422 if error else 200)
 
@@ -114,7 +115,7 @@ def about(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
             "type": found.type,
             "mine": request.caller.member.principal in (found.writer, found.on_behalf_of),
         },
-        "title": seen.version.name if seen.version else "",
+        "title": seen.version.name if seen.version else runs_of([found]).get(found.subject, ""),
         "memory": {"name": place.memory.name, "url": address(request, "memory", place.memory.id)},
         "policy_url": address(request, "review-policy", place.memory.id),
         "fingerprint": seen.fingerprint,
@@ -268,6 +269,21 @@ def conflict(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
         "pair": conflicts.sides(request, pair),
         "conflict_url": address(request, "conflict", seen.place.memory.id, pair.conflict.id),
         "fingerprint": f"{seen.fingerprint}:{conflicts.shown(pair)}",
+    }
+
+
+def run(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
+    """Why a run asks for a person, how far it was looked through, and where it is undone."""
+    found = Run.objects.filter(memory_id=seen.place.memory.id, pk=seen.item.subject).first()
+    if found is None:
+        return {"gone": True}
+    progress = accepting.progress([found]).get(found.id)
+    return {
+        "noticed": noticed(seen, (), ()),
+        "looked_at": progress,
+        "run_undo_url": address(request, "run-revert", seen.place.memory.id, found.id)
+        if reverting.remaining(found).exists()
+        else None,
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.http import urlencode
 
 from members.shell import ConsoleRequest
-from memories.models import ReviewItem
+from memories.models import ReviewItem, Run
 from memories.services import reviewing, triage
 from memories.services.reviewing import Filters
 from memories.signals.base import NOTABLE
@@ -20,6 +20,7 @@ from uhp_site.http.fields import Fields
 from .nodes import address
 from .principals import Named, named
 from .records import excerpt
+from .runs import summary
 
 SIGNAL = re.compile(r"[a-z]{1,20}(?:\.[a-z_]{1,30})?")
 # From this weight on a reason is a warning.
@@ -45,6 +46,9 @@ SIGNAL_NAMES = {
     "context.new_writer": "new writer",
     "context.burst": "burst",
     "context.trust": "source",
+    "run.waits": "writes wait",
+    "run.replaced": "much replaced",
+    "run.grave": "something grave",
     "instruction.role_tag": "role tag",
     "instruction.fence": "fence",
     "instruction.call": "tool call",
@@ -172,6 +176,7 @@ def rows(request: ConsoleRequest, items: Sequence[ReviewItem], query: str = "") 
     """Items as rows, in a constant number of queries; the items carry their memories and drafts."""
     versions = triage.versions_of(items)
     names = called(request, [one.writer for one in items if one.writer])
+    runs = runs_of(items)
     found = []
     for item in items:
         version = versions.get(item.id)
@@ -180,7 +185,7 @@ def rows(request: ConsoleRequest, items: Sequence[ReviewItem], query: str = "") 
             Row(
                 id=item.id,
                 url=address(request, "inbox-item", item.id) + query,
-                title=(version.draft.title or said) if version else "",
+                title=(version.draft.title or said) if version else runs.get(item.subject, ""),
                 excerpt=said if version and version.draft.title else "",
                 kind=item.kind,
                 type=item.type,
@@ -199,6 +204,12 @@ def rows(request: ConsoleRequest, items: Sequence[ReviewItem], query: str = "") 
             )
         )
     return found
+
+
+def runs_of(items: Iterable[ReviewItem]) -> dict[str, str]:
+    """What the runs that ask did, as sentences; no query where none asks."""
+    wanted = {one.subject for one in items if one.kind == ReviewItem.Kind.RUN}
+    return {one.id: f"A run: {summary(one)}" for one in Run.objects.filter(pk__in=wanted)} if wanted else {}
 
 
 def called(request: ConsoleRequest, principals: Iterable[str]) -> dict[str, Named]:

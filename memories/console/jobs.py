@@ -17,6 +17,7 @@ from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
 from memories.models import Job
 from memories.services import background, erasure
+from memories.services.reverting import REVERT
 from memories.services.tree import CONSOLIDATION
 from uhp_site.http import pages, pagination
 from uhp_site.http.errors import MemoryInvalid
@@ -30,6 +31,7 @@ State = Job.State
 KINDS = {
     "consolidation": "Consolidation",
     "erase": "Erasure",
+    "revert": "Undoing a consolidation",
     "observe": "Keeping what was said",
     "purge": "Removing a deleted memory",
     "reembed": "Making vectors of another model",
@@ -145,7 +147,8 @@ def page_of(request: ConsoleRequest, one: background.Shown) -> str:
     """Where more is told of a job, if the person may see that."""
     job, memory = one.job, one.memory
     held = Privilege(memory.held) if memory else Privilege.NONE
-    if memory and job.kind == CONSOLIDATION and job.payload.get("run") and held & (Privilege.READ | Privilege.DELETE):
+    of_run = job.kind in (CONSOLIDATION, REVERT) and job.payload.get("run")
+    if memory and of_run and held & (Privilege.READ | Privilege.DELETE):
         return address(request, "run", memory.id, job.payload["run"])
     if memory and job.kind == erasure.KIND and held & (Privilege.READ | Privilege.DELETE):
         return address(request, "job", memory.id, job.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,6 +15,7 @@ from memories.access import Privilege
 from memories.consolidation.records import ABOUT
 from memories.models import Run, RunChange
 from memories.providers.base import RecordVersion
+from memories.services import accepting
 from memories.services import runs as verbs
 from memories.services.records import provider_of
 from memories.services.sight import Place, look
@@ -22,7 +24,7 @@ from uhp_site.http.errors import MemoryNotFound
 
 from . import differences
 from .nodes import address
-from .principals import writers
+from .principals import Named, named, writers
 from .records import frame, part_context
 
 # What an engine notes down for itself beside what it writes.
@@ -45,6 +47,7 @@ REASONS = {
     "named": "It was named for the first time.",
     "expired": "The time for which it held is over.",
     "differs": "It differs in something that matters from what was there; you decide between them.",
+    "approved": "It waited, and a person let it through.",
     "member_wrote": "A member wrote what it would have replaced; you decide between them.",
 }
 OUTCOMES = {
@@ -76,6 +79,10 @@ class ChangeView:
     sources: int
     sources_url: str
     undo_url: str | None
+    accept_url: str | None = None
+    accepted: bool = False
+    accepted_by: Named | None = None
+    accepted_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -99,19 +106,24 @@ class Group:
 def groups(request: ConsoleRequest, place: Place, run: Run, kind: str = "", after: int = 0) -> list[Group]:
     """The first changes of each kind, or a page of those of one."""
     url = address(request, "run", place.memory.id, run.id)
-    found = []
+    pages_of: list[tuple[str, str, int, Sequence[verbs.Changed], int | None]] = []
     for one, (title, counter) in KINDS.items():
         total: int = getattr(run, counter)
         if not total or kind not in ("", one):
             continue
         changes, following = verbs.changes(place, run, PAGE if kind else FIRST, after if kind else 0, one)
+        pages_of.append((one, title, total, changes, following))
+    agreed = {one.change.accepted_by for _, _, _, changes, _ in pages_of for one in changes if one.change.accepted_by}
+    names = named(request.organisation.id, agreed)
+    found = []
+    for one, title, total, changes, following in pages_of:
         listed = f"{url}?kind={one}"
         found.append(
             Group(
                 kind=one,
                 title=title,
                 total=total,
-                changes=[view(request, place, run, change) for change in changes],
+                changes=[view(request, place, run, change, names) for change in changes],
                 more_url=listed if following and not kind else None,
                 next_url=f"{listed}&after={following}" if following and kind else None,
                 first_url=listed if kind and after else None,
@@ -120,12 +132,16 @@ def groups(request: ConsoleRequest, place: Place, run: Run, kind: str = "", afte
     return found
 
 
-def view(request: ConsoleRequest, place: Place, run: Run, changed: verbs.Changed) -> ChangeView:
+def view(
+    request: ConsoleRequest, place: Place, run: Run, changed: verbs.Changed, names: Mapping[str, Named]
+) -> ChangeView:
     """One change with its words; no query."""
     row, shown = changed.change, changed.shown
     undone = row.outcome in (Outcome.RESTORED, Outcome.FORGOTTEN)
     undoes = not run.is_active and not undone and Privilege.DELETE in place.privileges
     undoes = undoes and (row.after is not None or row.kind == Kind.FORGOTTEN)
+    accepts = not run.is_active and not undone and row.accepted_at is None and accepting.may_accept(place)
+    accepts = accepts and not own(request, row, changed) and (row.after is not None or row.kind == Kind.FORGOTTEN)
     before, after = changed.before, changed.after
     if row.kind == Kind.SUPPORTED:
         before = after = shown
@@ -144,7 +160,17 @@ def view(request: ConsoleRequest, place: Place, run: Run, changed: verbs.Changed
         sources=len(row.sources),
         sources_url=f"{address(request, 'run-sources', place.memory.id, run.id)}?change={row.id}",
         undo_url=revert if undoes else None,
+        accept_url=address(request, "run-accept", place.memory.id, run.id) if accepts else None,
+        accepted=row.accepted_at is not None and not undone,
+        accepted_by=names.get(row.accepted_by),
+        accepted_at=row.accepted_at,
     )
+
+
+def own(request: ConsoleRequest, row: RunChange, changed: verbs.Changed) -> bool:
+    """Whether it was written on behalf of the person who looks: somebody else has to decide about it."""
+    on_behalf = changed.after.writer.on_behalf_of if changed.after else ""
+    return row.kind != Kind.FORGOTTEN and on_behalf == request.caller.member.principal
 
 
 def words(before: RecordVersion | None, after: RecordVersion | None) -> dict[str, Any]:

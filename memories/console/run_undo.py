@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from django.contrib import messages
+from django.db.models import Max
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from members.shell import ConsoleRequest, member_page
 from memories.access import Privilege
-from memories.models import RunChange
-from memories.services import reverting
-from memories.services.sight import look
+from memories.models import Run, RunChange
+from memories.services import reverting, undoing_many
+from memories.services.sight import Place, look
 from uhp_site.http import pages
 from uhp_site.http.errors import MemoryBusy
 
@@ -46,12 +47,16 @@ class Fates:
 
 @dataclass
 class Plan:
-    """What taking back would do and leave alone; `fingerprint` stands for all of it, so that nothing else is done."""
+    """What taking back would do and leave alone; `fingerprint` stands for all of it, so that nothing else is done.
+
+    Of what is too `large` for one request only the number of changes is told: it is looked at while it is undone.
+    """
 
     forgetting: Fates = field(default_factory=Fates)
     restoring: Fates = field(default_factory=Fates)
     leaving: Fates = field(default_factory=Fates)
     fingerprint: str = ""
+    large: int = 0
 
     def fates(self, step: reverting.Step) -> Fates:
         """Where a step belongs."""
@@ -82,13 +87,13 @@ def revert(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse
     place.require(Privilege.READ)
     data = request.POST if request.method == "POST" else request.GET
     chosen = [one[:80] for one in data.getlist("change")] or None
-    url, error = address(request, "run", memory_id, run_id), ""
+    url, error, rest = address(request, "run", memory_id, run_id), "", data.get("rest") == "yes"
     try:
-        plan = planned(request, memory_id, reverting.steps(place, run_id, chosen))
+        plan = planned(request, place, run_id, chosen, rest=rest)
         if request.method == "POST":
             if data.get("expected") == plan.fingerprint:
-                reverting.revert(place, run_id, chosen)
-                messages.success(request, plan.said())
+                begun = undoing_many.begin(place, run_id, chosen, rest=rest, later=True)
+                messages.success(request, plan.said() if isinstance(begun, Run) else "It is being undone.")
                 return led(request, url)
             error = CHANGED
     except MemoryBusy as refusal:
@@ -99,6 +104,8 @@ def revert(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse
         "plan": plan,
         "run_url": url,
         "changes": chosen or [],
+        "rest": rest,
+        "kept": kept(place.memory.id, run_id) if rest else 0,
         "error": error,
         "action_url": request.path,
         "cancel_url": url,
@@ -106,8 +113,29 @@ def revert(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse
     return pages.answer(request, "memories/run_revert.html", context, fragment="confirm", status=422 if error else 200)
 
 
-def planned(request: ConsoleRequest, memory_id: str, steps: Iterable[reverting.Step]) -> Plan:
-    """What the steps would do, as titles; however many they are, only the first are kept."""
+def planned(
+    request: ConsoleRequest, place: Place, run_id: str, chosen: Collection[str] | None, *, rest: bool = False
+) -> Plan:
+    """What taking back would do, as titles; however much it is, only the first are kept."""
+    steps = reverting.steps(place, run_id, chosen, rest=rest)
+    run = Run.objects.get(pk=run_id)
+    meant = reverting.changes_in(run, reverting.extent_of(run, chosen, rest=rest))
+    total = meant.count()
+    if total > undoing_many.AT_ONCE:
+        last = meant.aggregate(at=Max("outcome_at"), accepted=Max("accepted_at"))
+        said = repr((run.id, total, rest, run.reverted_at, *last.values()))
+        return Plan(large=total, fingerprint=hashlib.sha256(said.encode()).hexdigest()[:32])
+    return told(request, place.memory.id, steps)
+
+
+def kept(memory_id: str, run_id: str) -> int:
+    """How many changes somebody accepted, so that undoing the rest leaves them out."""
+    accepted = RunChange.objects.filter(run=run_id, memory_id=memory_id, accepted_at__isnull=False)
+    return accepted.exclude(outcome__in=[RunChange.Outcome.RESTORED, RunChange.Outcome.FORGOTTEN]).count()
+
+
+def told(request: ConsoleRequest, memory_id: str, steps: Iterable[reverting.Step]) -> Plan:
+    """What the steps would do."""
     plan, shown = Plan(), b""
     for step in steps:
         head = step.head

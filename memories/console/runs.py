@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
@@ -16,9 +17,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
-from memories.models import Conflict, Run, RunChange
+from memories.models import Conflict, Held, Job, Run
+from memories.services import accepting, reverting, schedules
 from memories.services import runs as verbs
-from memories.services import schedules
+from memories.services.looked_at import UNDONE
 from memories.services.sight import Place, look
 from uhp_site.http import pages, pagination
 from uhp_site.http.errors import MemoryBusy, MemoryUnsupported
@@ -74,11 +76,15 @@ class RunView:
     finished_at: datetime | None
     reverted_at: datetime | None
     memory: str = ""
+    looked_at: int = 0
+    to_look_at: int = 0
 
 
 def views(request: ConsoleRequest, found: Sequence[Run], *, of_many: bool = False) -> list[RunView]:
     """Runs as rows, in a constant number of queries; `of_many` says which memory each is of."""
     names = named(request.organisation.id, {one.actor for one in found if one.trigger == Run.Trigger.REQUEST})
+    seen = accepting.progress(found)
+    none = accepting.Progress(0, 0)
     return [
         RunView(
             id=one.id,
@@ -96,6 +102,8 @@ def views(request: ConsoleRequest, found: Sequence[Run], *, of_many: bool = Fals
             finished_at=one.finished_at,
             reverted_at=one.reverted_at,
             memory=one.memory.name if of_many else "",
+            looked_at=seen.get(one.id, none).looked_at,
+            to_look_at=seen.get(one.id, none).total,
         )
         for one in found
     ]
@@ -206,17 +214,20 @@ def run(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse:
     reads = Privilege.READ in place.privileges
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
-    watched = found.is_active and not kind and "so_far" not in request.GET
+    undoing = at_it(place, found)
+    watched = bool(found.is_active or undoing) and not kind and "so_far" not in request.GET
     url = address(request, "run", memory_id, run_id)
     open_conflicts = Conflict.objects.filter(run=found, state=Conflict.State.OPEN).count() if found.conflicts else 0
     if request.htmx and "watched" in request.GET and not watched:
-        messages.success(request, f"The run is over. {summary(found)}")
+        over = "It is undone." if found.reverted_at else f"The run is over. {summary(found)}"
+        messages.success(request, over)
     context = {
         **frame(request, place),
         "memory": place.memory,
         "run": views(request, [found])[0],
         "active": found.is_active,
         "watched": watched,
+        "undoing": {"done": undoing.done, "total": undoing.total, "error": undoing.error} if undoing else None,
         "done": found.episodes,
         "total": found.budget_limit if found.budget_unit == Run.Unit.EPISODES else None,
         "groups": groups(request, place, found, kind, number(request.GET.get("after")) or 0)
@@ -231,22 +242,55 @@ def run(request: ConsoleRequest, memory_id: str, run_id: str) -> HttpResponse:
         "stop_url": address(request, "run-stop", memory_id, run_id)
         if found.is_active and not found.stop_asked and Privilege.WRITE in place.privileges
         else None,
-        **reverts(request, place, found),
+        **(reverts(request, place, found) if undoing is None else {"revert_url": None}),
+        **waiting(request, place, found),
     }
     return pages.answer(request, "memories/run.html", context, fragment="run")
 
 
+def at_it(place: Place, found: Run) -> Job | None:
+    """The job that takes back something of a run right now."""
+    job = reverting.undoing(place.memory)
+    return job if job and job.payload.get("run") == found.id else None
+
+
 def reverts(request: ConsoleRequest, place: Place, found: Run) -> dict[str, Any]:
-    """Where to take a run back, for those who may; the rest of it when some was taken back."""
+    """Where to take a run back or to accept it, for those who may; the rest of it when something was decided."""
     may = Privilege.DELETE | Privilege.READ
     if found.is_active or not found.changes or place.privileges & may != may:
         return {"revert_url": None}
-    undone = [RunChange.Outcome.RESTORED, RunChange.Outcome.FORGOTTEN]
-    rest = RunChange.objects.filter(run=found)
-    some = found.reverted_at is not None and rest.filter(outcome__in=undone).exists()
-    left = not some or rest.exclude(outcome__in=undone).exclude(kind=RunChange.Kind.SUPPORTED, after=None).exists()
+    left = reverting.remaining(found).exists()
+    fresh = accepting.open_in(found).exists()
+    decided = accepting.to_look_at(found).exclude(accepted_at=None, outcome__in=["", "skipped"])
+    kept, some = decided.exclude(outcome__in=UNDONE).exists(), decided.exists()
     url = address(request, "run-revert", place.memory.id, found.id)
-    return {"revert_url": url if left else None, "revert_label": "Undo the rest…" if some else "Undo all…"}
+    accepts = fresh and accepting.may_accept(place)
+    return {
+        "revert_url": url if left and (kept or not some or not fresh) else None,
+        "revert_label": "Undo all…",
+        "rest_url": f"{url}?rest=yes" if some and fresh else None,
+        "accept_url": address(request, "run-accept", place.memory.id, found.id) if accepts else None,
+        "accept_label": "Accept the rest" if some else "Accept all",
+    }
+
+
+def waiting(request: ConsoleRequest, place: Place, found: Run) -> dict[str, Any]:
+    """What a run wrote that waits for a person or was declined: how many, and where those who review find them."""
+    kept = Held.objects.filter(consolidation_id=found.id, memory_id=place.memory.id)
+    counts = dict(kept.order_by().values_list("state").annotate(total=Count("pk")))
+    query = urlencode({"memory": place.memory.id, "writer": f"provider:{found.engine}", "waits": "yes"})
+    waits, declined = counts.get(Held.State.WAITING, 0), counts.get(Held.State.DECLINED, 0)
+    parts = [
+        f"{counted(many, 'record', 'records')} {verb}"
+        for many, verb in ((waits, "waits for a person" if waits == 1 else "wait for a person"), (declined, "declined"))
+        if many
+    ]
+    return {
+        "held": waits,
+        "held_declined": declined,
+        "held_said": f"Of what it wrote: {', '.join(parts)}. Undoing the run does not touch them.",
+        "held_url": f"{address(request, 'inbox')}?{query}" if accepting.may_accept(place) else None,
+    }
 
 
 @member_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django import forms
@@ -16,6 +16,7 @@ from members.shell import ConsoleRequest, member_page, shell
 from memories.access import Privilege
 from memories.consolidation import registry
 from memories.models import Schedule
+from memories.services import run_asking
 from memories.services import schedules as verbs
 from memories.services.sight import look
 from uhp_site.http import pages
@@ -24,6 +25,7 @@ from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryUnsupport
 from .memory import memory_context
 from .nodes import address
 from .questions import counted
+from .run_accept import AsksForm
 
 Mode = Schedule.Mode
 CHOICES = [
@@ -127,6 +129,8 @@ def of_memory(request: ConsoleRequest, memory_id: str) -> HttpResponse:
         "engines": engines(engine_of),
         "engine_missing": (engine_of.get("engine") or registry.RULES) not in registry.available(),
         "engine_url": address(request, "schedule-engine", memory_id) if deletes else None,
+        "asks_form": AsksForm(initial=asdict(run_asking.rule_of(place.memory))) if deletes else None,
+        "asks_url": address(request, "schedule-asks", memory_id),
         "action_url": request.path,
         "back_url": address(request, "runs", memory_id),
     }

@@ -31,6 +31,7 @@ class _Entity:
     sort: str
     kept: Kept | None = None
     sources: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class _Book:
             bare.title = name.text
             self._support(bare, sources)
             self.by_key[key] = bare
+            bare.keys.append(key)
             self.by_first[first] = [bare]
             return
         self._add(_Entity(f"entity:{key}", name.text, name.type, name.sort, None, list(sources)), [name.text])
@@ -140,7 +142,7 @@ class _Book:
 
     def _aliases(self, entity: _Entity) -> list[str]:
         own = key_of(entity.title)
-        return sorted(key for key, other in self.by_key.items() if other is entity and key != own)
+        return sorted(key for key in entity.keys if key != own)
 
     def _add(self, entity: _Entity, spellings: Iterable[object]) -> None:
         self.entities.append(entity)
@@ -148,6 +150,7 @@ class _Book:
             key = key_of(str(spelling))
             if key and key not in self.by_key:
                 self.by_key[key] = entity
+                entity.keys.append(key)
             if entity.type == "person" and " " in key:
                 self.by_first.setdefault(key.split(" ")[0], []).append(entity)
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memories.consolidation.select import CHATTER
 from memories.consolidation.times import DAYS, MONTHS
@@ -118,6 +119,7 @@ def names_in(sentence: str) -> Iterator[Name]:
             yield found
 
 
+@lru_cache(maxsize=16_384)
 def key_of(name: str) -> str:
     """The spelling that variants share: no case, accents, possessive, dots of an acronym, or form of a company."""
     plain = unicodedata.normalize("NFKD", name.replace("\u2019", "'")).casefold()

@@ -136,6 +136,23 @@ class Version(models.Model):
             # Whether somebody or something of a name is known in a memory; a name is looked up by its first word.
             models.Index(first_word("speaker"), "memory", condition=~Q(speaker=""), name="version_by_speaker"),
             models.Index(first_word("title"), "memory", condition=Q(type__in=NAMED), name="version_by_name"),
+            # What a consolidation asks at every step: who and what there is, and what has ended.
+            models.Index(
+                fields=["memory", "written_at", "record"],
+                condition=Q(type__in=NAMED, invalidated_at=None),
+                name="version_named",
+            ),
+            models.Index(
+                fields=["memory", "valid_to", "record"],
+                condition=Q(valid_to__isnull=False, invalidated_at=None),
+                name="version_ended",
+            ),
+            # What goes into agents' instructions.
+            models.Index(
+                fields=["memory", "written_at", "record"],
+                condition=Q(attributes__contains={"standing": True}, invalidated_at=None),
+                name="version_standing",
+            ),
         ]
 
     def __str__(self) -> str:

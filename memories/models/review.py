@@ -73,6 +73,7 @@ class Held(models.Model):
                 fields=["memory", "content_hash"], condition=Q(state="waiting"), name="held_waiting_in_memory"
             ),
             models.Index(fields=["decided_at"], condition=Q(draft__isnull=False), name="held_with_words"),
+            models.Index(fields=["consolidation_id"], condition=~Q(consolidation_id=""), name="held_by_run"),
         ]
 
     def __str__(self) -> str:

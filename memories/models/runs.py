@@ -134,11 +134,14 @@ class RunChange(models.Model):
     content_hash = models.CharField(max_length=64, blank=True, default="", help_text="Keyed; of what the run wrote.")
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True, default="")
     outcome_at = models.DateTimeField(null=True)
+    accepted_by = models.CharField(max_length=180, blank=True, default="", help_text="Who looked at it and agreed.")
+    accepted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "position"], name="run_change_once")]
         indexes = [
             models.Index(fields=["run", "record", "position"], name="run_change_of_record"),
+            models.Index(fields=["record"], name="run_change_by_record"),
             models.Index(fields=["memory"], name="run_change_in_memory"),
         ]
 
@@ -240,6 +243,7 @@ class Schedule(models.Model):
     idle_episodes = models.PositiveIntegerField(null=True, help_text="Begin at so many new episodes.")
     idle_minutes = models.PositiveIntegerField(null=True, help_text="Begin after so many quiet minutes.")
     engine = models.JSONField(default=dict, help_text="Which engine consolidates the memory, and what it may do.")
+    asks = models.JSONField(default=dict, help_text="When a run of the memory asks for a person.")
     due_at = models.DateTimeField(null=True)
 
     class Meta:

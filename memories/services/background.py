@@ -59,19 +59,20 @@ def listed(
     With `every`, an owner gets those of the whole organisation, to be shown as `shown` says.
     """
     found = Job.objects.of(caller.organisation_id)
+    if states:
+        found = found.filter(state__in=states)
+    if memory is not None:
+        found = found.filter(memory_id=memory.id)
     if not (every and caller.member.is_owner):
-        # Jobs name memories by their public id in a column of text.
-        held = Memory.objects.of(caller.organisation_id)
+        # Jobs name memories by their public id in a column of text; only of those that one names it is asked.
+        named = list(found.filter(kind__in=list(NEEDED)).order_by().values_list("memory_id", flat=True).distinct())
+        held = Memory.objects.of(caller.organisation_id).filter(pk__in=named)
         kept = list(held.held_by(caller.principals, Privilege.DELETE).values_list("id", flat=True))
         written = list(held.held_by(caller.principals, Privilege.WRITE).values_list("id", flat=True))
         writing = [kind for kind, needed in NEEDED.items() if needed == Privilege.WRITE]
         seen = Q(kind__in=list(NEEDED), memory_id__in=kept) | Q(kind__in=writing, memory_id__in=written)
         seen |= Q(actor=caller.member.principal)
         found = found.filter(seen | ~Q(kind__in=list(NEEDED)) if caller.member.is_owner else seen)
-    if states:
-        found = found.filter(state__in=states)
-    if memory is not None:
-        found = found.filter(memory_id=memory.id)
     if before:
         moment, job_id = before
         found = found.filter(Q(created_at__lt=moment) | Q(created_at=moment, id__lt=job_id))

@@ -19,7 +19,7 @@ from memories.providers import registry
 from memories.providers.base import Provider, View
 from uhp_site.http.errors import MemoryBusy, UHPError
 
-from . import fairness, jobs, schedules
+from . import fairness, jobs, reverting, run_asking, schedules, telling
 from .knowing import Known, Position, kept
 from .writing import PROVIDER, Writing
 
@@ -80,6 +80,8 @@ def take_up(job: Job) -> Run | None:
     run = Run.objects.select_for_update(of=("self",)).select_related("memory").filter(pk=job.payload["run"]).first()
     if run is None or run.state in (Run.State.COMPLETED, Run.State.STOPPED):
         return None
+    if run.state == Run.State.FAILED and reverting.undoing(run.memory):
+        raise MemoryBusy(reverting.UNDOING)
     run.engine = schedules.engine_of(run.memory).name
     run.state, run.error, run.finished_at = Run.State.RUNNING, "", None
     run.started_at = run.started_at or timezone.now()
@@ -190,6 +192,8 @@ def end(run: Run, state: Run.State, *, error: str = "", exhausted: bool = False)
         return
     locked.state, locked.error, locked.exhausted, locked.finished_at = state, error, exhausted, timezone.now()
     locked.save(update_fields=["state", "error", "exhausted", "finished_at"])
+    run_asking.consider(locked)
+    telling.finished(locked)
     position = position_of(locked)
     provider = registry.get(locked.memory.provider)
     awaiting = provider.awaiting(locked.memory_id, (EPISODE,), position.key if position else None)

@@ -5,14 +5,14 @@ Screening that fails stops the write. Nothing here asks for permission: whoever 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import structlog
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from memories.content import Draft, words_of
@@ -25,7 +25,7 @@ from memories.signals.look import look_at
 from memories.signals.policy import Mode, Outcome, Policy, Written, strongest
 from uhp_site.http.errors import MemoryUnavailable
 
-from . import held, refusals
+from . import held, refusals, telling
 from .policies import policy_of
 from .sight import Place
 
@@ -121,7 +121,7 @@ def withdraw(place: Place, record_id: str, writer: Writer) -> RecordVersion | No
     version = held.version_of(kept)
     kept.state, kept.draft, kept.decided_at = Held.State.WITHDRAWN, None, timezone.now()
     kept.save(update_fields=["state", "draft", "decided_at"])
-    kept.items.filter(state=State.OPEN).update(state=State.WITHDRAWN, decided_at=kept.decided_at)
+    _close(kept.items.filter(state=State.OPEN), State.WITHDRAWN)
     return version
 
 
@@ -161,22 +161,49 @@ def _habit(memory: Memory, principal: str) -> context.Habit:
     # From what came to the review of this memory, which is all that somebody wrote whom it looks at.
     now = timezone.now()
     rows = ReviewItem.objects.filter(memory=memory, writer=principal).order_by("-created_at")
-    moments = list(rows.values_list("created_at", flat=True)[:HABIT_ROWS])
-    last = sum(moment > now - timedelta(hours=1) for moment in moments)
-    day = sum(moment > now - timedelta(days=1) for moment in moments)
-    return context.Habit(before=len(moments), last_hour=last, usual=(day - last) / 23)
+    counted = rows.values("created_at")[:HABIT_ROWS].aggregate(
+        before=Count("created_at"),
+        last=Count("created_at", filter=Q(created_at__gt=now - timedelta(hours=1))),
+        day=Count("created_at", filter=Q(created_at__gt=now - timedelta(days=1))),
+    )
+    before, last, day = counted["before"], counted["last"], counted["day"]
+    return context.Habit(before=before, last_hour=last, usual=(day - last) / 23)
 
 
-def ask(memory: Memory, kind: ReviewItem.Kind, key: str, *, record_id: str = "", subject: str = "") -> None:
+def ask(
+    memory: Memory,
+    kind: ReviewItem.Kind,
+    key: str,
+    *,
+    record_id: str = "",
+    subject: str = "",
+    signals: tuple[Signal, ...] = (),
+) -> None:
     """Ask a person about a conflict or a run: once, however often the same is found, and not again once dismissed."""
     facts = {"record_id": record_id, "subject": subject}
-    _look(memory, kind, key, facts, Ruling(Outcome.FLAG))
+    _look(memory, kind, key, facts, Ruling(Outcome.FLAG, signals))
 
 
-def settled(memory_id: str, kind: ReviewItem.Kind, subject: str, reviewer: str) -> None:
+def settled(
+    memory_id: str, kind: ReviewItem.Kind, subject: str, reviewer: str, state: ReviewItem.State = State.KEPT
+) -> None:
     """Close what asked about a conflict or a run that somebody has decided elsewhere."""
     asked = ReviewItem.objects.filter(memory_id=memory_id, kind=kind, subject=subject, state=State.OPEN)
-    asked.update(state=State.KEPT, reviewer=reviewer, decided_at=timezone.now())
+    _close(asked, state, reviewer)
+
+
+def settled_records(memory_id: str, record_ids: Collection[str], reviewer: str, state: ReviewItem.State) -> None:
+    """Close what asked about live records that somebody has decided about elsewhere."""
+    about = ReviewItem.objects.filter(memory_id=memory_id, record_id__in=record_ids, held=None, state=State.OPEN)
+    _close(about.filter(kind__in=[Kind.NEW, Kind.REVISED]), state, reviewer)
+
+
+def _close(items: QuerySet[ReviewItem], state: ReviewItem.State, reviewer: str = "") -> None:
+    found = list(items.select_for_update())
+    for one in found:
+        one.state, one.reviewer, one.decided_at = state, reviewer, timezone.now()
+    ReviewItem.objects.bulk_update(found, ["state", "reviewer", "decided_at"])
+    telling.decided(found)
 
 
 def _wait(memory: Memory, kept: Held, draft: Draft, ruling: Ruling) -> RecordVersion:
@@ -231,7 +258,7 @@ def _look(
     due = now + timedelta(days=ruling.accept_after_days) if ruling.accept_after_days else None
     try:
         with transaction.atomic():
-            ReviewItem.objects.create(
+            made = ReviewItem.objects.create(
                 organisation_id=memory.organisation_id,
                 memory=memory,
                 kind=kind,
@@ -243,3 +270,5 @@ def _look(
     except IntegrityError:
         # Somebody asked about the same at this very moment.
         same.filter(state=State.OPEN).update(times=F("times") + 1)
+    else:
+        telling.opened(made)

@@ -15,6 +15,8 @@ from django.utils import timezone
 from memories.models import Job
 from uhp_site.http.errors import UHPError
 
+from . import telling
+
 RUN = "memories.run_job"
 MOST_ATTEMPTS = 5
 RUN_LOCK = 0x10B
@@ -80,7 +82,10 @@ def finish(job: Job, state: str, error: str = "") -> None:
     job.state, job.error, job.finished_at, job.heard_at = state, error, timezone.now(), timezone.now()
     fields = ("state", "error", "finished_at", "heard_at", "done", "total", "result")
     ended = {field: getattr(job, field) for field in fields}
-    Job.objects.filter(pk=job.pk).exclude(state=Job.State.CANCELLED).update(**ended)
+    with transaction.atomic():
+        done = Job.objects.filter(pk=job.pk).exclude(state=Job.State.CANCELLED).update(**ended)
+        if done and state == Job.State.FAILED:
+            telling.failed(job)
 
 
 def cancel(job: Job) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -24,7 +25,7 @@ from memories.providers import registry
 from memories.providers.base import Provider, RecordVersion, Writer
 from uhp_site.http.errors import MemoryInvalid, RecordNotFound, VersionConflict
 
-from . import gate, held, refusals, reviewing
+from . import gate, held, looked_at, refusals, reviewing, telling
 from .drafts import prepared
 from .records import REASON, provider_of, without_reason, writer
 from .reviewing import Looked
@@ -54,7 +55,7 @@ def keep(caller: Caller, item_id: str, fingerprint: str) -> ReviewItem:
     seen = begin(caller, item_id, fingerprint)
     if not seen.waits:
         return close(seen, State.KEPT, "review.kept")
-    written = approve(seen.place.memory, seen.item)
+    written = approve(seen.place.memory, seen.item, caller.member.principal)
     return close(seen, State.KEPT, "review.approved", [_made(seen.place, written)])
 
 
@@ -67,6 +68,8 @@ def decline(caller: Caller, item_id: str, fingerprint: str, reason: str = "", *,
     seen = begin(caller, item_id, fingerprint)
     if seen.item.kind == ReviewItem.Kind.CONFLICT:
         raise MemoryInvalid("A conflict is decided between its records.", param="decision")
+    if seen.item.kind == ReviewItem.Kind.RUN:
+        raise MemoryInvalid("A run is undone on its page.", param="decision")
     if len(reason) > MAX_NOTE:
         raise MemoryInvalid(f"A reason has at most {MAX_NOTE} characters.", param="reason")
     steps = [] if seen.waits else drop(seen, reason)
@@ -177,10 +180,25 @@ def close(
     seen: Looked, state: str, action: str, steps: Sequence[Step] = (), *, note: str = "", **detail: Any
 ) -> ReviewItem:
     """Note a decision, with what taking it back needs."""
-    item, caller, now = seen.item, seen.place.caller, timezone.now()
+    return settle(seen.item, seen.place.caller, state, action, timezone.now(), steps, note=note, **detail)
+
+
+def settle(
+    item: ReviewItem,
+    caller: Caller,
+    state: str,
+    action: str,
+    now: datetime,
+    steps: Sequence[Step] = (),
+    *,
+    note: str = "",
+    **detail: Any,
+) -> ReviewItem:
+    """The same for an item that is not looked at by itself; a run that wrote the record is told, too."""
     item.state, item.reviewer, item.decided_at, item.note = state, caller.member.principal, now, note
     item.undo = {"steps": [vars(step) for step in steps], "refused": state == State.DECLINED}
     item.save(update_fields=["state", "reviewer", "decided_at", "note", "undo", "version"])
+    looked_at.follow(item)
     if item.held_id:
         became = Held.State.DECLINED if state == State.DECLINED else Held.State.APPROVED
         Held.objects.filter(pk=item.held_id).update(
@@ -197,14 +215,20 @@ def happened(item: ReviewItem, actor: Actor, action: str, **detail: Any) -> None
     events.record(
         item.organisation_id, actor, action, memory_id=item.memory_id, subject=item.record_id, item=item.id, **detail
     )
+    if item.state == State.OPEN:
+        telling.opened(item, again=True)
+    else:
+        telling.decided([item])
 
 
-def approve(memory: Memory, item: ReviewItem) -> RecordVersion:
+def approve(memory: Memory, item: ReviewItem, reviewer: str = "") -> RecordVersion:
     """Write what waits, in the name of its writer. Raises VersionConflict when the record is another by now."""
     kept = Held.objects.get(pk=item.held_id)
     draft = held.draft_of(kept)
     require_files(memory, draft)
-    return _write(registry.get(memory.provider), kept, draft, held.writer_of(kept))
+    written = _write(registry.get(memory.provider), kept, draft, held.writer_of(kept))
+    looked_at.written(kept, written, reviewer)
+    return written
 
 
 def write(seen: Looked, draft: Draft) -> Step:

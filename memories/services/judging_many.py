@@ -9,7 +9,7 @@ from django.db import transaction
 
 from members.callers import Caller
 from memories.models import ReviewItem
-from uhp_site.http.errors import MemoryInvalid, UHPError
+from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, UHPError
 
 from . import reviewing
 from .judging import decline, dismiss, keep
@@ -31,22 +31,28 @@ def preview(caller: Caller, item_ids: Iterable[str], action: str) -> list[Verdic
     """For each of some items whether `action` (keep, decline or dismiss) would be done now, or why not."""
     if action not in ACTIONS:
         raise MemoryInvalid("Many items are kept, declined or dismissed.", param="action")
+    wanted = list(dict.fromkeys(item_ids))
+    seen = reviewing.glance(caller, wanted)
     verdicts = []
-    for item_id in dict.fromkeys(item_ids):
+    for item_id in wanted:
         try:
-            seen = reviewing.find(caller, item_id)
-            reviewing.require_theirs(caller, seen.item)
+            if item_id not in seen:
+                raise MemoryNotFound()
+            item, fingerprint = seen[item_id]
+            reviewing.require_theirs(caller, item)
         except UHPError as refusal:
             verdicts.append(Verdict(item_id, False, refusal.message))
             continue
         why = ""
-        if seen.item.state != State.OPEN:
+        if item.state != State.OPEN:
             why = "This is decided already."
-        elif action == "dismiss" and seen.waits:
+        elif action == "dismiss" and item.held_id is not None:
             why = "What waits is kept or declined."
-        elif action == "decline" and seen.item.kind == ReviewItem.Kind.CONFLICT:
+        elif action == "decline" and item.kind == ReviewItem.Kind.CONFLICT:
             why = "A conflict is decided between its records."
-        verdicts.append(Verdict(item_id, not why, why, seen.fingerprint))
+        elif action == "decline" and item.kind == ReviewItem.Kind.RUN:
+            why = "A run is undone on its page."
+        verdicts.append(Verdict(item_id, not why, why, fingerprint))
     return verdicts
 
 

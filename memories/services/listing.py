@@ -66,7 +66,7 @@ def _asked(caller: Caller, which: Which) -> MemoryQuerySet:
     if which.parent is not None:
         place = look(caller, which.parent)
         place.require(Privilege.READ)
-        return annotated(tree.children_of(place.memory).held_by(caller.principals), level=Value(0))
+        return annotated(tree.seen_below([place.memory.id], caller.principals), level=Value(0))
     if which.ancestor is not None:
         place = look(caller, which.ancestor)
         place.require(Privilege.READ)

@@ -7,17 +7,18 @@ their behalf, somebody else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from members.callers import Caller
 from memories.access import Privilege
-from memories.content import Draft, words_of
+from memories.content import Draft, Reference, words_of
 from memories.models import Held, Memory, ReviewItem
+from memories.providers import registry
 from memories.providers.base import Question, RecordVersion, View
 from memories.signals.base import Signal
 from memories.signals.context import Difference, Nearby, conflict, differences, near_duplicate
@@ -83,6 +84,9 @@ class Looked:
         return self.item.held_id is not None
 
 
+_items = ReviewItem.objects.filter(memory=OuterRef("pk"))
+
+
 def may_review(caller: Caller, place: Place) -> bool:
     """Whether the caller reviews here at all: a person, with read and delete."""
     return caller.member.type == "human" and REVIEWS in place.privileges
@@ -123,15 +127,19 @@ def open_for(caller: Caller) -> QuerySet[ReviewItem]:
     mine = caller.member.principal
     return (
         ReviewItem.objects.filter(organisation_id=caller.organisation_id, state=State.OPEN)
-        .filter(memory__in=reviewable(caller))
+        .filter(memory__in=reviewable(caller, Q(state=State.OPEN)))
         .exclude(writer=mine)
         .exclude(on_behalf_of=mine)
     )
 
 
-def reviewable(caller: Caller) -> QuerySet[Memory]:
-    """The memories where the caller reviews."""
-    return Memory.objects.of(caller.organisation_id).held_by(caller.principals, REVIEWS)
+def reviewable(caller: Caller, with_items: Q | None = None) -> QuerySet[Memory]:
+    """The memories where the caller reviews; with a condition on items, those alone that have one like it.
+
+    Few have: asking of these what the caller holds is much less than asking of all that the caller reaches.
+    """
+    memories = Memory.objects.of(caller.organisation_id).held_by(caller.principals, REVIEWS)
+    return memories if with_items is None else memories.filter(Exists(_items.filter(with_items)))
 
 
 def find(caller: Caller, item_id: str) -> Looked:
@@ -147,19 +155,37 @@ def find(caller: Caller, item_id: str) -> Looked:
 
 def looked(place: Place, item: ReviewItem) -> Looked:
     """An item as it is now."""
-    provider = provider_of(place)
-    history = list(provider.history(place.memory.id, item.record_id)) if item.record_id else []
-    head = history[-1] if history else None
+    provider, at = provider_of(place), (place.memory.id, item.record_id)
+    head = provider.get(*at) if item.record_id else None
     version: RecordVersion | None
+    kept: Held | None
     if item.held_id:
         kept = Held.objects.get(pk=item.held_id)
         version = held.version_of(kept)
-        before = next((one for one in history if one.number == kept.base), None)
-        state = kept.state + str(hashlib.sha256(repr(kept.draft).encode()).hexdigest())
+        before = provider.numbered(*at, {kept.base}).get(kept.base) if head and kept.base else None
     else:
-        version = next((one for one in history if one.number == item.version), None) or head
-        before = next((one for one in history if version and one.number == version.number - 1), None)
-        state = ""
+        kept = None
+        number = item.version or (head.number if head else 0)
+        found = provider.numbered(*at, {number, number - 1}) if head else {}
+        version, before = found.get(number, head), found.get(number - 1)
+    return Looked(item, place, version, before, head, _fingerprint(item, kept, head))
+
+
+def glance(caller: Caller, item_ids: Iterable[str]) -> Mapping[str, tuple[ReviewItem, str]]:
+    """Those of some items that the caller reviews, each with its fingerprint; as many queries for one as for many."""
+    if caller.member.type != "human":
+        return {}
+    found = ReviewItem.objects.filter(organisation_id=caller.organisation_id, pk__in=list(item_ids))
+    items = list(found.filter(memory__in=reviewable(caller, Q())).select_related("memory", "held"))
+    heads: dict[tuple[str, str], RecordVersion] = {}
+    for provider in {one.memory.provider for one in items}:
+        here = [one for one in items if one.memory.provider == provider and one.record_id]
+        heads |= registry.get(provider).heads(Reference(one.record_id, memory_id=one.memory_id) for one in here)
+    return {one.id: (one, _fingerprint(one, one.held, heads.get((one.memory_id, one.record_id)))) for one in items}
+
+
+def _fingerprint(item: ReviewItem, kept: Held | None, head: RecordVersion | None) -> str:
+    state = kept.state + str(hashlib.sha256(repr(kept.draft).encode()).hexdigest()) if kept else ""
     parts = [
         item.id,
         item.state,
@@ -169,8 +195,7 @@ def looked(place: Place, item: ReviewItem) -> Looked:
         head.number if head else 0,
         head.status if head else "",
     ]
-    fingerprint = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
-    return Looked(item, place, version, before, head, fingerprint)
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
 def require_theirs(caller: Caller, item: ReviewItem) -> None:

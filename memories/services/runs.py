@@ -19,7 +19,7 @@ from memories.providers import registry
 from memories.providers.base import Provider, RecordVersion
 from uhp_site.http.errors import MemoryBusy, MemoryNotFound, MemoryUnsupported
 
-from . import fairness, jobs, schedules
+from . import fairness, jobs, reverting, schedules, telling, undoing_many
 from .records import provider_of
 from .sight import Place
 from .steady import lock_tree, steady
@@ -76,6 +76,8 @@ def start_by_itself(memory_id: str, organisation_id: str, trigger: Run.Trigger) 
 
 def begin(memory: Memory, trigger: Run.Trigger, actor: Actor, budget: Budget | None) -> Run:
     """Add a run to the current transaction, which holds the tree; it goes on where the one before it ended."""
+    if undoing_many.alone(memory) and reverting.undoing(memory):
+        raise MemoryBusy(reverting.UNDOING)
     last = Run.objects.of_memory(memory.id).first()
     job = Job.objects.create(
         organisation_id=memory.organisation_id, kind=CONSOLIDATION, memory_id=memory.id, actor=actor.principal
@@ -123,6 +125,8 @@ def stop(place: Place, run_id: str) -> Run:
         for job in Job.objects.filter(pk=run.job_id):
             jobs.cancel(job)
     run.save(update_fields=["stop_asked", "state", "finished_at"])
+    if run.state == Run.State.STOPPED:
+        telling.finished(run)
     caller = place.caller
     events.record(
         caller.organisation_id, caller.actor, "consolidation.stopped", memory_id=place.memory.id, subject=run.id

@@ -47,7 +47,7 @@ def tally(caller: Caller, days: int = DAYS) -> Tally:
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     waiting = reviewing.open_for(caller).aggregate(count=Count("pk"), oldest=Min("created_at"))
     mine = ReviewItem.objects.filter(
-        organisation_id=caller.organisation_id, memory__in=reviewing.reviewable(caller)
+        organisation_id=caller.organisation_id, memory__in=reviewing.reviewable(caller, Q())
     ).order_by()
     decided = (
         mine.filter(decided_at__gte=since)

@@ -15,7 +15,7 @@ from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from uhp_site.http.errors import MemoryNotFound, UHPError, VersionConflict
 
-from . import judging, refusals, reviewing
+from . import judging, looked_at, refusals, reviewing
 from .judging import CHANGED, Step
 from .records import writer
 from .sight import look
@@ -47,6 +47,7 @@ def undo(caller: Caller, item_id: str) -> ReviewItem:
         refusals.accept(item.memory_id, [item.content_hash])
     if item.held_id:
         _wait_again(item)
+    looked_at.unfollow(item)
     item.state, item.reviewer, item.decided_at, item.note, item.undo = State.OPEN, "", None, "", None
     if ReviewItem.objects.filter(memory_id=item.memory_id, key=item.key, state=State.OPEN).exists():
         raise VersionConflict(CHANGED)
@@ -68,7 +69,7 @@ def _back(step: Step, by: Writer) -> None:
     if step.to is None:
         done = provider.forget(memory.id, step.record_id, unchanged)
     else:
-        old = {one.number: one for one in provider.history(memory.id, step.record_id)}.get(step.to)
+        old = provider.numbered(memory.id, step.record_id, {step.to}).get(step.to)
 
         def again(head: RecordVersion) -> Draft:
             unchanged(head)
@@ -86,11 +87,12 @@ def _wait_again(item: ReviewItem) -> None:
     kept = Held.objects.select_for_update().get(pk=item.held_id)
     if kept.draft is None:
         raise VersionConflict(CHANGED)
+    looked_at.unwritten(kept)
     memory = Memory.objects.get(pk=kept.memory_id)
-    history = registry.get(memory.provider).history(memory.id, kept.record_id)
+    head = registry.get(memory.provider).get(memory.id, kept.record_id)
     kept.state, kept.reviewer, kept.decided_at, kept.note = Held.State.WAITING, "", None, ""
-    if history:
-        kept.base, kept.reopens = history[-1].number, history[-1].status == "forgotten"
+    if head:
+        kept.base, kept.reopens = head.number, head.status == "forgotten"
     kept.save(update_fields=["state", "reviewer", "decided_at", "note", "base", "reopens"])
 
 

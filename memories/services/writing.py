@@ -15,6 +15,7 @@ from django.utils import timezone
 from memories.consolidation.base import Kept, Kind, Proposal, Reason
 from memories.content import MAX_REFERENCES, Draft, Reference, check_once, whole
 from memories.models import Conflict, Memory, ReviewItem, Run, RunChange
+from memories.providers import active
 from memories.providers.base import Provider, RecordVersion, Writer
 from uhp_site.http.errors import MemoryInvalid, MemoryUnsupported, RecordNotFound
 
@@ -67,12 +68,13 @@ class Writing:
         self._open = {one for one, versions in found.items() if versions[-1].status == "active"}
         hashes = {self._hash(proposal.draft) for proposal in proposals if proposal.draft}
         self._refused = refusals.refused(self.memory.id, hashes)
-        for proposal in proposals:
-            try:
-                with transaction.atomic():
-                    self._one(proposal)
-            except (RecordNotFound, MemoryInvalid, MemoryUnsupported, Idle):
-                continue
+        with active.together() as together:
+            for proposal in proposals:
+                try:
+                    with together.attempt(), transaction.atomic():
+                        self._one(proposal)
+                except (RecordNotFound, MemoryInvalid, MemoryUnsupported, Idle):
+                    continue
         RunChange.objects.bulk_create(self.changes)
 
     def _one(self, proposal: Proposal) -> None:
