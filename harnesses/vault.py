@@ -1,48 +1,10 @@
-"""Secrets of MCP servers at rest: sealed with keys made from the site's secret key, and from those before it."""
+"""Secrets of MCP servers at rest."""
 
 from __future__ import annotations
 
-import base64
-import json
-from functools import lru_cache
-from typing import Any
+from uhp_site.vault import Unreadable, Vault
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+__all__ = ["Unreadable", "seal", "unseal"]
 
-PURPOSE = b"heartwood: secrets of a harness"
-
-
-class Unreadable(Exception):
-    """What was sealed cannot be opened with any key there is."""
-
-
-def seal(secrets: dict[str, Any]) -> bytes:
-    """Encrypt a JSON object with the current key."""
-    return _box().encrypt(json.dumps(secrets, separators=(",", ":")).encode())
-
-
-def unseal(sealed: bytes) -> dict[str, Any]:
-    """What was sealed, with this key or one before it. Raises Unreadable."""
-    try:
-        opened = json.loads(_box().decrypt(bytes(sealed)))
-    except (InvalidToken, ValueError):
-        raise Unreadable from None
-    assert isinstance(opened, dict)
-    return opened
-
-
-def _box() -> MultiFernet:
-    return _box_of((str(settings.SECRET_KEY), *map(str, settings.SECRET_KEY_FALLBACKS)))
-
-
-@lru_cache(maxsize=4)
-def _box_of(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(_derived(key)) for key in keys])
-
-
-def _derived(key: str) -> bytes:
-    derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE)
-    return base64.urlsafe_b64encode(derivation.derive(key.encode("utf-8", "surrogatepass")))
+_vault = Vault(b"heartwood: secrets of a harness")
+seal, unseal = _vault.seal, _vault.unseal

@@ -88,6 +88,7 @@ def people_page(
         "invite_url": reverse("console:member-add", args=[slug]),
         "group_form": (group_form or GroupForm(auto_id=GROUP_IDS)) if owner else None,
         "group_url": reverse("console:group-add", args=[slug]),
+        "agents_url": reverse("console:agents", args=[slug]),
         "link_url": reverse("console:invite", args=[slug]) if owner else None,
     }
     return pages.answer(request, "members/people.html", context, fragment="members", status=status)

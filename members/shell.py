@@ -38,13 +38,14 @@ ConsoleView = Callable[Concatenate[ConsoleRequest, P], HttpResponseBase]
 
 @dataclass(frozen=True)
 class Link:
-    """A place to go: an organisation to switch to, or an entry of the navigation."""
+    """A place to go: an organisation to switch to, or an entry of the navigation, looked for by `also` too."""
 
     name: str
     url: str
     current: bool = False
     icon: str = ""
     count: int = 0
+    also: str = ""
 
     @property
     def label(self) -> str:
@@ -107,11 +108,14 @@ def shell(request: ConsoleRequest, current: str = "") -> dict[str, Any]:
         "organisations": organisations_of(request, organisation),
         "tree_url": tree_url,
         "search_url": reverse("console:search", args=[slug]),
+        "notifications_url": reverse("console:notifications", args=[slug]),
         "nav": [
             Link("Home", reverse("console:overview", args=[slug]), current == "home", "home"),
             Link("Review", reverse("console:inbox", args=[slug]), current == "review", "eye", to_review),
             Link("Memories", tree_url, current == "memories", "memory"),
-            Link("People and agents", reverse("console:people", args=[slug]), current == "people", "people"),
+            Link(
+                "Members", reverse("console:people", args=[slug]), current == "people", "people", also="people groups"
+            ),
             Link("Agents", reverse("console:agents", args=[slug]), current == "agents", "agent"),
             Link("Jobs", reverse("console:jobs", args=[slug]), current == "jobs", "clock"),
             *([audit] if request.caller.member.is_owner else []),

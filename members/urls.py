@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import console, invitations
+from . import console, invitations, notification_pages, webhook_pages
 
 PEOPLE = "<slug:organisation>/people"
 GROUPS = "<slug:organisation>/groups"
+NOTIFICATIONS = "<slug:organisation>/notifications"
+WEBHOOKS = f"{NOTIFICATIONS}/webhooks"
+WEBHOOK = f"{WEBHOOKS}/<str:webhook_id>"
 
 pages = [
     path("", console.home, name="home"),
@@ -21,4 +24,14 @@ pages = [
     path(f"{PEOPLE}/<str:member_id>/keys/<str:key_id>/revoke", console.key_revoke, name="key-revoke"),
     path(f"{GROUPS}/add", console.group_add, name="group-add"),
     path(f"{GROUPS}/<str:group_id>", console.group, name="group"),
+    path(NOTIFICATIONS, notification_pages.notifications, name="notifications"),
+    path(f"{NOTIFICATIONS}/stop/<str:digest_token>", notification_pages.stop, name="digest-stop"),
+    path(WEBHOOKS, webhook_pages.hooks, name="webhooks"),
+    path(WEBHOOK, webhook_pages.hook, name="webhook"),
+    path(f"{WEBHOOK}/test", webhook_pages.test, name="webhook-test"),
+    path(f"{WEBHOOK}/rotate", webhook_pages.rotate, name="webhook-rotate"),
+    path(f"{WEBHOOK}/pause", webhook_pages.pause, name="webhook-pause"),
+    path(f"{WEBHOOK}/remove", webhook_pages.remove, name="webhook-remove"),
+    path(f"{WEBHOOK}/deliveries/<str:delivery_id>", webhook_pages.delivery, name="webhook-delivery"),
+    path(f"{WEBHOOK}/deliveries/<str:delivery_id>/again", webhook_pages.redeliver, name="webhook-redeliver"),
 ]

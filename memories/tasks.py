@@ -6,6 +6,7 @@ from celery import shared_task
 
 from memories.services import (
     consolidating,
+    digests,
     erasure,
     fairness,
     files,
@@ -15,9 +16,11 @@ from memories.services import (
     language,
     purge,
     reembed,
+    reverting,
     starting,
     tree,
     undoing,
+    undoing_many,
 )
 
 KINDS: dict[str, jobs.Work] = {
@@ -28,6 +31,7 @@ KINDS: dict[str, jobs.Work] = {
     language.KIND: language.work,
     reembed.KIND: reembed.work,
     golden.KIND: golden.work,
+    reverting.REVERT: undoing_many.work,
 }
 
 
@@ -83,3 +87,9 @@ def make_vectors() -> None:
 def sweep_reviews() -> None:
     """Accept what is due by itself, and empty drafts that nobody can take back any more."""
     undoing.sweep()
+
+
+@shared_task(name="memories.sweep_digests")
+def sweep_digests() -> None:
+    """Send the digests whose time has come."""
+    digests.sweep()

@@ -42,6 +42,7 @@ from .console import past as console_past
 from .console import policies as console_policies
 from .console import reach as console_reach
 from .console import records as console_records
+from .console import run_accept as console_run_accept
 from .console import run_changes as console_run_changes
 from .console import run_undo as console_run_undo
 from .console import runs as console_runs
@@ -132,11 +133,13 @@ pages = [
     path(f"{PAGE}/runs/<str:run_id>", console_runs.run, name="run"),
     path(f"{PAGE}/runs/<str:run_id>/stop", console_runs.stop, name="run-stop"),
     path(f"{PAGE}/runs/<str:run_id>/undo", console_run_undo.revert, name="run-revert"),
+    path(f"{PAGE}/runs/<str:run_id>/accept", console_run_accept.accept, name="run-accept"),
     path(f"{PAGE}/runs/<str:run_id>/sources", console_run_changes.sources, name="run-sources"),
     path(f"{PAGE}/conflicts", console_conflicts.conflicts, name="conflicts"),
     path(f"{PAGE}/conflicts/<str:conflict_id>", console_conflicts.conflict, name="conflict"),
     path(f"{PAGE}/schedule", console_schedules.of_memory, name="schedule"),
     path(f"{PAGE}/schedule/engine", console_schedules.engine, name="schedule-engine"),
+    path(f"{PAGE}/schedule/asks", console_run_accept.asks, name="schedule-asks"),
     path("<slug:organisation>/runs", console_runs.everywhere, name="runs-all"),
     path("<slug:organisation>/schedule", console_schedules.of_organisation, name="schedule-all"),
     path("<slug:organisation>/jobs", console_jobs.jobs, name="jobs"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from members import outbox, webhooks
 from members import services as members
 from members.callers import Caller, caller_for
 from members.models import Group, Member, Organisation
@@ -54,6 +55,17 @@ def record(by: Member, in_: Memory, content: Any = "", **fields: Any) -> RecordV
 def key(of: Member) -> str:
     """A new API key of a member."""
     return members.issue_key(of).token
+
+
+def webhook(by: Member, url: str = "https://93.184.215.14/in", name: str = "", *kinds: str) -> webhooks.Shown:
+    """A webhook that an owner set up, with its secret, told of everything unless kinds are named."""
+    return webhooks.add(
+        caller_for(by),
+        name=name or f"Webhook {next(_number)}",
+        url=url,
+        kinds=kinds or list(outbox.KINDS),
+        origin="https://memories.example.com",
+    )
 
 
 def caller(of: Member) -> Caller:

@@ -72,6 +72,9 @@ app.conf.update(
         "tend-indexes": {"task": "memories.tend_indexes", "schedule": 60.0, "options": {"expires": 60}},
         "review-indexes": {"task": "memories.review_indexes", "schedule": 6 * 3600.0, "options": {"expires": 3600}},
         "purge-answers": {"task": "members.purge_answers", "schedule": 3600.0, "options": {"expires": 3600}},
+        "sweep-digests": {"task": "memories.sweep_digests", "schedule": 60.0, "options": {"expires": 60}},
+        "send-webhooks": {"task": "members.send_webhooks", "schedule": 15.0, "options": {"expires": 15}},
+        "purge-deliveries": {"task": "members.purge_deliveries", "schedule": 3600.0, "options": {"expires": 3600}},
     },
     enable_utc=True,
 )

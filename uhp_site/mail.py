@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, get_connection
 from django.template.loader import render_to_string
 
 log = structlog.get_logger(__name__)
@@ -66,14 +66,31 @@ def outgoing(url: str, backend: str = "") -> Outgoing:
     )
 
 
-def send(to: str, subject: str, template: str, context: Mapping[str, Any]) -> bool:
+def reachable() -> bool:
+    """Whether the mail server takes mail now; False, and a line in the log, when it does not answer or let us in."""
+    connection = get_connection()
+    try:
+        connection.open()
+    except (SMTPException, OSError) as failure:
+        log.warning("mail_server_not_reached", reason=type(failure).__name__)
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def send(
+    to: str, subject: str, template: str, context: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> bool:
     """Send plain text made from a template, at once; False, and a line in the log, when the mail server refused it.
 
     The log never says what the mail said.
     """
     body = render_to_string(template, dict(context))
     # A line break in a name would begin a header of its own.
-    message = EmailMessage(" ".join(subject.split()), body, settings.DEFAULT_FROM_EMAIL, [to])
+    message = EmailMessage(
+        " ".join(subject.split()), body, settings.DEFAULT_FROM_EMAIL, [to], headers=dict(headers or {})
+    )
     try:
         return bool(message.send())
     except (SMTPException, OSError) as failure:

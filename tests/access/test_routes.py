@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from harnesses.folders import read_skills
 from harnesses.services.configuration import Draft
 from harnesses.services.configuration import create as create_harness
+from members import digests, webhooks
 from members.ids import mint
 from members.models import Group, Member, User
 from members.services import invite, issue_key
@@ -209,6 +210,7 @@ GET    {ONE}/runs/<str:run_id>                              404  404  404  404  
 POST   {ONE}/runs/<str:run_id>/stop                         404  404  403  404  404  302
 GET    {ONE}/runs/<str:run_id>/undo                         404  403  403  404  404  302
 POST   {ONE}/runs/<str:run_id>/undo                         404  403  403  404  404  302
+POST   {ONE}/runs/<str:run_id>/accept                       404  403  403  404  404  302  rest=yes
 GET    {ONE}/runs/<str:run_id>/sources                      404  404  404  404  404  302
 GET    {ONE}/conflicts                                      200  200  200  404  404  302
 GET    {ONE}/conflicts/<str:conflict_id>                    404  404  404  404  404  302
@@ -217,6 +219,7 @@ GET    {ONE}/schedule                                       200  200  403  404  
 POST   {ONE}/schedule                                       302  302  403  404  404  302  mode=nightly
 POST   {ONE}/schedule                                       422  422  403  404  404  302  mode=cron&cron=daily
 POST   {ONE}/schedule/engine                                302  403  403  404  404  302  engine=rules
+POST   {ONE}/schedule/asks                                  302  403  403  404  404  302  mode=always&records=5
 GET    {ORG}/runs                                           200  200  200  200  404  302
 GET    {ORG}/schedule                                       200  403  403  403  404  302
 POST   {ORG}/schedule                                       302  403  403  403  404  302  mode=off
@@ -279,6 +282,31 @@ GET    {ORG}/as/<str:member_id>/memories/<str:memory_id>?q=words
                                                             200  404  404  404  404  302
 GET    {ORG}/join/<str:token>                               200  200  200  200  200  200
 POST   {ORG}/join/<str:token>                               422  422  422  422  302  422
+GET    {ORG}/notifications                                  200  200  200  200  404  302
+POST   {ORG}/notifications                                  302  302  302  302  404  302  frequency=daily&weekday=0&hour=8&time_zone=UTC
+POST   {ORG}/notifications                                  422  422  422  422  404  302  frequency=hourly
+GET    {ORG}/notifications/stop/<str:digest_token>          200  200  200  200  200  200
+POST   {ORG}/notifications/stop/<str:digest_token>          200  200  200  200  200  200
+GET    {ORG}/notifications/webhooks                         200  403  403  403  404  302
+POST   {ORG}/notifications/webhooks                         200  403  403  403  404  302  name=Chat&url=https://93.184.215.14/in&kinds=job.failed
+POST   {ORG}/notifications/webhooks                         422  403  403  403  404  302  name=Chat&url=https://127.0.0.1/in&kinds=job.failed
+GET    {ORG}/notifications/webhooks/<str:webhook_id>        200  403  403  403  404  302
+GET    {ORG}/notifications/webhooks/<str:webhook_id>?state=failed
+                                                            200  403  403  403  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>        302  403  403  403  404  302  name=Chat&url=https://93.184.215.14/other&kinds=job.failed
+POST   {ORG}/notifications/webhooks/<str:webhook_id>        422  403  403  403  404  302  name=Chat
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/test   302  403  403  403  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/rotate
+                                                            200  403  403  403  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/pause  302  403  403  403  404  302
+GET    {ORG}/notifications/webhooks/<str:webhook_id>/remove
+                                                            200  403  403  403  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/remove
+                                                            422  403  403  403  404  302  expected=other
+GET    {ORG}/notifications/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>
+                                                            200  403  403  403  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/again
+                                                            302  403  403  403  404  302
 GET    {ORG}/people                                         200  200  200  200  404  302
 POST   {ORG}/people/add                                     302  403  403  403  404  302  name=New&type=agent
 POST   {ORG}/people/add                                     422  403  403  403  404  302  name=
@@ -451,6 +479,7 @@ def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: 
     invitation = invite(alice.organisation, name="Nina")
     factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
     queries.define(look(factories.caller(alice), shared.id), "0", read_definition({"body": {"text": "words"}}))
+    hook = factories.webhook(alice).webhook
     held = factories.memory(alice)
     for holder in (team, carol):
         factories.grant(alice, held, holder, "read", "write", "create")
@@ -459,6 +488,9 @@ def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: 
         "organisation": alice.organisation.slug,
         "memory_id": shared.id,
         "record_id": record.id,
+        "webhook_id": hook.id,
+        "delivery_id": webhooks.try_out(factories.caller(alice), hook.id).id,
+        "digest_token": digests.token_of(carol),
         "item_id": ReviewItem.objects.get(memory=shared).id,
         "grant_id": Grant.objects.get(principal=carol.principal, memory=shared).id,
         "other_id": factories.memory(alice).id,
@@ -655,7 +687,7 @@ def test_the_page_of_an_unseen_memory_is_that_of_a_made_up_one_to_the_byte(conso
             unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", memory_id=mint("hmem_"))
             assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
             compared += 1
-    assert compared == 122
+    assert compared == 124
 
 
 def test_the_pages_of_another_organisation_are_those_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
