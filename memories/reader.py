@@ -84,14 +84,17 @@ class Reader:
         """The memories of the caller's organisation; not yet what the caller may see."""
         return Memory.objects.of(self.caller.organisation_id)
 
-    def memories(self, memories: Sequence[Memory]) -> list[MemoryView]:
-        """Show memories that carry `held` (from `with_privileges`) and that the caller sees."""
+    def memories(self, memories: Sequence[Memory], *, counted: bool = True) -> list[MemoryView]:
+        """Show memories that carry `held` (from `with_privileges`) and that the caller sees.
+
+        Without `counted` nothing is counted: for whoever asks only where they are.
+        """
         if not memories:
             return []
         ids = [memory.id for memory in memories]
         ancestors = self._ancestors(ids)
-        records = self._record_counts(memories)
-        children = self._child_counts(ids)
+        records = self._record_counts(memories) if counted else dict.fromkeys(ids)
+        children = self._child_counts(memories) if counted else Counter[str]()
         return [
             MemoryView(
                 memory=memory,
@@ -197,9 +200,15 @@ class Reader:
                 counts |= dict.fromkeys(ids)
         return counts
 
-    def _child_counts(self, ids: Sequence[str]) -> Counter[str]:
-        visible = self.tree.filter(parent_id__in=ids).held_by(self.principals).order_by().values("parent_id")
-        return Counter(dict(visible.annotate(total=Count("pk")).values_list("parent_id", "total")))
+    def _child_counts(self, memories: Sequence[Memory]) -> Counter[str]:
+        held = [memory.id for memory in memories if memory.held]
+        others = [memory.id for memory in memories if not memory.held]
+        visible = self.tree.seen_below(held, self.principals).order_by().values("parent_id")
+        counted = dict(visible.annotate(total=Count("*")).values_list("parent_id", "total"))
+        if others:
+            few = self.tree.filter(parent_id__in=others).held_by(self.principals).order_by().values("parent_id")
+            counted |= dict(few.annotate(total=Count("*")).values_list("parent_id", "total"))
+        return Counter(counted)
 
 
 def _contiguous(upward: Iterable[str], seen: set[str]) -> tuple[str, ...]:

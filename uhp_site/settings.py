@@ -73,7 +73,8 @@ MIDDLEWARE = [
     "uhp_site.http.version.VersionMiddleware",
     "uhp_site.http.segments.EncodedSlashMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "uhp_site.http.assets.AssetsMiddleware",
+    "uhp_site.http.compression.PageCompressionMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -174,9 +175,8 @@ USE_I18N = False
 
 STATIC_URL = "static/"
 STATIC_ROOT = None
+# Where `uhp_site.http.assets` finds what it puts together; nothing is served from there.
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = DEBUG
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["members.authentication.BearerAuthentication"],
@@ -228,6 +228,9 @@ HARNESS_BASES = [
     {"name": "cursor", "label": "Cursor", "models": ["auto"]},
     {"name": "mcp", "label": "Any MCP client", "models": []},
 ]
+
+# May webhooks lead into our own network, and by http? For development, and where all receivers are inside.
+WEBHOOKS_INSIDE = env_bool("HEARTWOOD_WEBHOOKS_INSIDE", False)
 
 LOGGING_CONFIG = "uhp_site.logs.configure"
 LOGGING: dict[str, object] = {"level": os.environ.get("HEARTWOOD_LOG_LEVEL", "INFO")}

@@ -62,8 +62,9 @@ def jump(request: ConsoleRequest) -> HttpResponse:
 
 def _pages(navigation: Sequence[Link], words: str) -> Kind:
     wanted = words.lower().split()
+    said = {link.url: f"{link.name} {link.also}".lower() for link in navigation}
     listed = [Target(link.name, link.url, link.icon) for link in navigation]
-    return Kind("Pages", [one for one in listed if all(word in one.name.lower() for word in wanted)])
+    return Kind("Pages", [one for one in listed if all(word in said[one.url] for word in wanted)])
 
 
 def _memories(request: ConsoleRequest, words: str) -> Kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,8 +16,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from members.models import Event, Member
 from members.shell import ConsoleRequest, member_page, shell
+from memories import filters
 from memories.access import Privilege
-from memories.providers.base import Page, RecordVersion, View
+from memories.providers.base import View
 from memories.reader import Reader
 from memories.services import impact, types
 from memories.services import records as record_verbs
@@ -25,8 +27,8 @@ from memories.services.sight import Place, look
 from uhp_site.http import pages, pagination
 from uhp_site.http.errors import MemoryBusy, OnHold
 from uhp_site.http.fields import Fields
+from uhp_site.http.text import json_flaw
 
-from .differences import readable
 from .forms import DescribeForm
 from .nodes import address, breadcrumb, level
 from .past import moment
@@ -35,8 +37,6 @@ from .questions import Question, led
 from .records import record_rows
 
 PAGE = 50
-# How many records are looked at for one page of those that fit.
-MOST_READ = 2_000
 MOST_WRITERS = 200
 STATUSES = [("", "active"), ("superseded", "superseded"), ("forgotten", "forgotten"), ("all", "every version")]
 # How long a memory says that somebody took it over.
@@ -92,30 +92,30 @@ def memory(request: ConsoleRequest, memory_id: str) -> HttpResponse:
     place = look(request.caller, memory_id)
     context = memory_context(request, place, "records")
     if Privilege.READ in place.privileges:
-        context |= records_context(request, place)
+        context |= records_context(request, place, context["memory"]["records_count"])
         context["children"], context["children_next_url"] = level(request, place.memory)
     else:
         context["unreadable"] = True
     return pages.answer(request, "memories/memory.html", context, fragment="records")
 
 
-def records_context(request: ConsoleRequest, place: Place) -> dict[str, Any]:
-    """One page of records, now or at an instant, filtered by what the address says."""
+def records_context(request: ConsoleRequest, place: Place, count: int | None) -> dict[str, Any]:
+    """One page of records, now or at an instant, filtered by what the address says; of `count` there are now."""
     query = Fields(request.GET.dict())
     asked = moment(request, place)
     chosen = {name: query.text(name, longest=200) or "" for name in ("type", "writer", "status", "attribute")}
     filtered = {name: value for name, value in chosen.items() if value} | asked.query
     after = pagination.read_time_cursor(query)
-    page = filtered_page(place, asked.at, chosen, after)
+    page = record_verbs.page(place, view_of(asked.at, chosen), PAGE, after)
     url = address(request, "memory", place.memory.id)
     following = pagination.make_time_cursor(page.next)
-    plain = not filtered
     now = {name: value for name, value in chosen.items() if value}
     past = {"at": asked.at, "url": f"{url}?{urlencode(now)}" if now else url} if asked.at else None
     writes, erases = (one in place.privileges for one in (Privilege.WRITE, Privilege.DELETE))
     return {
         "records": record_rows(request, page.versions, by_version=bool(asked.at or chosen["status"])),
-        "records_total": Reader(request.caller).memories([place.memory])[0].record_count if plain else None,
+        # Of those that fit a filter it is not said how many there are.
+        "records_total": None if filtered else count,
         **chosen,
         "filtered": bool(filtered),
         "types": [one.type for one in types.listed(request.organisation.id)],
@@ -131,43 +131,37 @@ def records_context(request: ConsoleRequest, place: Place) -> dict[str, Any]:
     }
 
 
-def filtered_page(
-    place: Place, at: datetime | None, chosen: Mapping[str, str], after: tuple[datetime, str] | None
-) -> Page:
-    """One page of the records that fit; of a memory in which few do it may be short, and there is more behind it."""
-    writer, status, attribute = chosen["writer"], chosen["status"], chosen["attribute"]
-    wanted = (chosen["type"],) if chosen["type"] else ()
+def view_of(at: datetime | None, chosen: Mapping[str, str]) -> View:
+    """What the filters of the page leave of a memory, now or at an instant."""
+    status = chosen["status"]
     # Of an instant only what held then is kept apart; what became of it since is not asked.
     include_all = bool(status) and at is None
-    view = View(as_of=at, include_all=include_all, types=wanted)
-    if not writer and not attribute and (not include_all or status == "all"):
-        return record_verbs.page(place, view, PAGE, after)
-    fitting: list[RecordVersion] = []
-    for _ in range(MOST_READ // pagination.MOST):
-        page = record_verbs.page(place, view, pagination.MOST, after)
-        for one in page.versions:
-            if fits(one, writer, status if include_all else "") and has_attribute(one, attribute):
-                fitting.append(one)
-                if len(fitting) == PAGE:
-                    last = one is page.versions[-1] and page.next is None
-                    return Page(tuple(fitting), None if last else (one.written_at, one.id))
-        after = page.next
-        if after is None:
-            break
-    return Page(tuple(fitting), after)
+    asked: list[filters.Filter] = []
+    if chosen["writer"]:
+        asked.append(filters.written_by(chosen["writer"]))
+    if include_all and status != "all":
+        asked.append(filters.of_status(status))
+    if chosen["attribute"]:
+        asked.append(with_attribute(chosen["attribute"]))
+    return View(
+        as_of=at,
+        include_all=include_all,
+        types=(chosen["type"],) if chosen["type"] else (),
+        filters=filters.All(tuple(asked)) if asked else None,
+    )
 
 
-def fits(version: RecordVersion, writer: str, status: str) -> bool:
-    """Whether a version was written by somebody, and has a status; empty and `all` fit everything."""
-    by = version.writer
-    return (not writer or f"{by.kind}:{by.id}" == writer) and status in ("", "all", version.status)
-
-
-def has_attribute(version: RecordVersion, asked: str) -> bool:
-    """Whether a version has an attribute (`due`), or has it with a value (`due=Friday`); empty fits everything."""
+def with_attribute(asked: str) -> filters.Filter:
+    """Records with an attribute (`due`), or with one of a value (`due=Friday`, `rounds=2`), as pages show it."""
     name, equals, value = (part.strip() for part in asked.partition("="))
-    attributes = version.draft.attributes or {}
-    return not asked or (name in attributes and (not equals or readable(attributes[name]) == value))
+    if not equals:
+        return filters.has_attribute(name)
+    try:
+        written = json.loads(value)
+    except (ValueError, RecursionError):
+        return filters.has_attribute(name, value)
+    # Shown alike: the word 2 and the number 2.
+    return filters.has_attribute(name, value, *(() if json_flaw(written) else (written,)))
 
 
 def writer_choices(request: ConsoleRequest, kept: str) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ def head(request: ConsoleRequest, member: Member) -> dict[str, Any]:
     return {
         **shell(request, "people"),
         "root_url": address(request, "people"),
-        "root_name": "People and agents",
+        "root_name": "Members",
         "crumbs": [{"name": member.name, "url": address(request, "member", member.id)}],
         "cancel_url": address(request, "member", member.id),
     }

@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memories.access import Privilege
-from memories.models import Memory, Reach
-from memories.models.grants import holders
+from memories.models import Memory
 from memories.providers import registry
 from memories.providers.base import Question, RecordVersion, View
 from memories.providers.inside import ALL_LEVELS, Branches
@@ -46,8 +45,7 @@ def newest(organisation_id: str, principals: Collection[str], limit: int) -> Seq
 
 
 def _readable(organisation_id: str, principals: Collection[str]) -> Branches:
-    own = Reach.objects.filter(holders(principals, Privilege.READ), organisation_id=organisation_id)
-    tops = set(own.filter(distance=0).values_list("ancestor_id", flat=True))
+    tops = Memory.objects.of(organisation_id).tops(principals, Privilege.READ).values_list("id", flat=True)
     memories = Memory.objects.of(organisation_id).held_by(principals, Privilege.READ)
     return Branches(
         organisation_id, dict.fromkeys(tops, ALL_LEVELS), lambda: list(memories.values_list("id", flat=True))

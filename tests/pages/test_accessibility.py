@@ -16,6 +16,7 @@ from harnesses.services.configuration import Draft
 from harnesses.services.configuration import create as create_harness
 from members.models import Member
 from members.setup import found
+from members.webhooks import try_out
 from memories import demo
 from memories.models import Grant
 from tests import factories
@@ -48,8 +49,9 @@ NOT_LINKED = {
     # The search of every page leads there, as a form.
     *("home", "search", "grant-give", "group-add", "invitation-withdraw", "join"),
     *("key-revoke", "agent-key-revoke", "member-add", "member-reactivate", "take-over", "records-forget"),
-    *("run-stop", "schedule-engine", "job-retry", "job-cancel"),
+    *("run-stop", "run-accept", "schedule-asks", "schedule-engine", "job-retry", "job-cancel"),
     *("inbox-many", "inbox-decide", "inbox-undo"),
+    *("webhook-test", "webhook-rotate", "webhook-pause", "webhook-redeliver", "digest-stop"),
     *("golden-run", "golden-remove", "golden-report"),
     # Of a history, a hold, a job or a file, which what the crawl meets first does not have: see test_record_stories.
     *("record-compare", "record-restore", "record-content", "record-operate", "hold-lift", "job"),
@@ -66,6 +68,7 @@ def owner(db: None) -> Member:
     founded = found(demo.ORGANISATION, "owner@demo.example", owner_name=demo.OWNER)
     demo.plant(founded.organisation, founded.owner)
     create_harness(factories.caller(founded.owner), Draft(base="codex", name="Quote writer"))
+    try_out(factories.caller(founded.owner), factories.webhook(founded.owner, name="Chat").webhook.id)
     return founded.owner
 
 
@@ -79,6 +82,8 @@ def tester(alice: Member, carol: Member) -> Member:
     for memory in (everything, below):
         factories.grant(alice, memory, factories.group(alice.organisation, alice, name=f"{LONG} {memory.id}"), "read")
     create_harness(factories.caller(alice), Draft(base="codex", name=LONG, system_prompt=LONG * 3))
+    hook = factories.webhook(alice, f"https://93.184.215.14/{LONG * 9}", LONG).webhook
+    try_out(factories.caller(alice), hook.id)
     for named in (alice, alice.organisation):
         named.name = LONG
         named.save()

@@ -56,6 +56,9 @@ FRAGMENTS = {
     "/console/*/memories/without-anybody",
     "/console/*/memories?below",
     "/console/*/memories?open",
+    "/console/*/notifications/webhooks/*",
+    "/console/*/notifications/webhooks/*/remove",
+    "/console/*/notifications/webhooks/*?state",
     "/console/*/people",
     "/console/*/people/*/deactivate",
     "/console/*/people/*/reach",
@@ -93,6 +96,7 @@ def furnished(alice: Member, shared: Memory, team: Group) -> Memory:
     factories.memory(alice, factories.memory(alice, shared, "Handbook"), "Travel")
     factories.record(alice, shared, "Rent is due in June.", title="Rent")
     create_harness(factories.caller(alice), Draft(base="mcp", name="Clerk"))
+    factories.webhook(alice, name="Chat")
     return shared
 
 
@@ -175,7 +179,7 @@ def test_the_console_takes_what_people_write_for_text(alice: Member, team: Group
         page = Tags(html)
         assert not [given for tag, given in page.elements if tag in {"img", "b"}], address
         for tag, given in page.elements:
-            assert tag != "script" or given.get("src", "").startswith("/static/"), address
+            assert tag != "script" or given.get("src", "").startswith("/assets/"), address
             assert not [name for name in given if name.startswith("on")], address
             assert not given.get("href", "").lower().startswith("javascript"), address
             assert given.get("hx-get") != "/x", address

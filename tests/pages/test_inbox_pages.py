@@ -467,6 +467,29 @@ def test_the_inbox_costs_as_many_queries_for_many_items_as_for_few(
 
 
 @pytest.mark.django_db
+def test_a_preview_costs_as_many_queries_for_many_items_as_for_few(
+    alice: Member, agent: Member, shared: Memory, written: list[RecordVersion]
+) -> None:
+    counts = []
+    for more in (1, 12):
+        for number in range(more):
+            factories.record(agent, shared, f"Another thing that is said here, number {number} of {more}.")
+        query = "&".join(f"item={one.id}" for one in items_of(alice))
+        client, address = client_of(alice), inbox_of(alice, f"/many?action=keep&{query}")
+        client.get(address)
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(address).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def test_a_preview_shows_what_a_decision_depends_on(alice: Member, shared: Memory, held: RecordVersion) -> None:
+    caller, ids = factories.caller(alice), [one.id for one in items_of(alice)]
+    assert ids
+    seen = {one: reviewing.find(caller, one).fingerprint for one in ids}
+    assert {one: fingerprint for one, (_, fingerprint) in reviewing.glance(caller, ids).items()} == seen
+
+
 def test_a_policy_that_changed_since_it_was_shown_is_not_changed(alice: Member, bob: Member, shared: Memory) -> None:
     page = main(alice, policy_of(shared))
     token = re.search(r'name="shown" value="([^"]*)"', page)

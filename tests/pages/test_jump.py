@@ -35,7 +35,7 @@ def test_control_k_and_the_arrows_lead_to_a_memory(visit: Visit, alice: Member, 
     page.keyboard.press("Control+k")
     words = page.get_by_role("dialog").get_by_role("searchbox")
     expect(words).to_be_focused()
-    expect(page.get_by_role("dialog").get_by_role("link", name="People and agents")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_role("link", name="Members")).to_be_visible()
     words.fill("shar")
     target = page.get_by_role("dialog").get_by_role("region", name="Memories").get_by_role("link", name="Shared")
     expect(target).to_be_visible()

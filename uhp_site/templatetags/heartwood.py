@@ -13,6 +13,8 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from uhp_site.http import assets
+
 register = template.Library()
 
 # Drawn on a 16 by 16 grid with a 1.5 stroke; components.css gives `.icon` its size and stroke.
@@ -113,6 +115,12 @@ def icon(name: str, label: str = "") -> SafeString:
             drawing,
         )
     return format_html('<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">{}</svg>', drawing)
+
+
+@register.simple_tag
+def asset(name: str) -> str:
+    """The address of the style sheet, the script or the mark."""
+    return assets.url(name)
 
 
 @register.simple_tag
