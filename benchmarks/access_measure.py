@@ -19,6 +19,7 @@ from benchmarks.access_guardian import Libraries
 from benchmarks.access_load import number_of, public
 from benchmarks.access_methods import Asking, Audience, Method
 from benchmarks.access_product import Product
+from benchmarks.stage import Wrong
 from members.callers import caller_for
 from members.models import Member
 
@@ -30,7 +31,7 @@ CHECKED = 40
 SHOWN = 200
 
 
-class Disagreement(Exception):
+class Disagreement(Wrong):
     """Two methods answered the same question differently; no time is worth anything then."""
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection
 
 from benchmarks.access_load import public
 from benchmarks.access_methods import Asking, Audience, Reaching
-from memories.models import Memory
-from memories.recall import scope
+from memories.access import Privilege
+from memories.models import Memory, Reach
+from memories.recall.scope import CAP
 from memories.services import asking as asking_services
 from memories.services import tree
 from memories.services.sight import look
@@ -32,10 +33,9 @@ class Product:
         return list(memories.values_list("id", flat=True))
 
     def readable(self, asking: Asking, memory: int) -> Collection[str]:
-        """The ids of what a recall looks in, less the memory that was asked."""
+        """The ids of what is read below, as the product lists it; a recall by itself joins it instead."""
         asked = Memory(id=public("hmem", memory), organisation_id=asking.caller.organisation_id, name="asked")
-        found = scope.readable(asked, asking.caller.principals, None).memories
-        return [one for one in found if one != asked.id]
+        return Reach.objects.held_below(asked, asking.caller.principals, Privilege.READ, None, CAP - 1)
 
     def audience(self, asking: Asking, memory: int, limit: int) -> Audience:
         """Who reaches a memory and why, as the page and the endpoint show it."""

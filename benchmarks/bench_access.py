@@ -8,21 +8,12 @@ measured; 1: two methods disagreed, or what was loaded is not what the product w
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import shutil
-import signal
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks import access_corpus, report
+from benchmarks import access_corpus, report, stage
+from benchmarks.stage import Unusable
 
 PRODUCT, CTE, CTE_FROM_HELD, LIBRARIES = (
     "Heartwood",
@@ -38,74 +29,30 @@ NOTES = (
 )
 
 
-class Unusable(Exception):
-    """The run cannot go on; the message is one sentence for the person who started it."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
-    options = parse(arguments)
-    # A run that is stopped still stops the database it started.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with database(options.database_url):
-            summary = run(options.scale, options.seed)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    if "failure" in summary:
-        print(summary["failure"], file=sys.stderr)
-        return 1
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description="Measures who may read which memory, beside two other ways.")
-    parser.add_argument("--scale", choices=tuple(access_corpus.SCALES), default="small", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=7, help="of the world and of who asks (%(default)s)")
+    parser = stage.arguments(
+        "Measures who may read which memory, beside two other ways.",
+        access_corpus.SCALES,
+        seed="of the world and of who asks",
+    )
     parser.add_argument("--database-url", metavar="URL", help="an empty Postgres database; without it, one is started")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
+    def measure() -> dict[str, Any]:
+        settings = "benchmarks.access_settings"
+        with stage.database("access", durable=False, url=options.database_url, DJANGO_SETTINGS_MODULE=settings):
+            return run(options.scale, options.seed)
 
-@contextmanager
-def database(url: str | None) -> Iterator[None]:
-    """Name a database in the environment, the one given or one that lives as long as this. Raises Unusable."""
-    from uhp_site.runtime.postgres import Cluster, Failure
-
-    directory = Path(tempfile.mkdtemp(prefix="heartwood-access-"))
-    # An unprivileged user, whom the server runs as when root starts it, must be able to pass through.
-    directory.chmod(0o711)
-    os.environ["HEARTWOOD_DATA"] = str(directory)
-    cluster = None if url else Cluster(directory, durable=False)
-    try:
-        if cluster is not None:
-            cluster.start()
-        os.environ["DATABASE_URL"] = url or (cluster.url if cluster else "")
-        yield
-    except Failure as error:
-        raise Unusable(str(error)) from error
-    finally:
-        if cluster is not None:
-            cluster.stop()
-            if not cluster.home.is_relative_to(directory):
-                shutil.rmtree(cluster.home, ignore_errors=True)
-        shutil.rmtree(directory, ignore_errors=True)
+    return stage.perform(measure, describe, options.json)
 
 
 def run(scale: str, seed: int) -> dict[str, Any]:
-    """Migrate, load, compare and measure; return all numbers, or what failed. Raises Unusable."""
+    """Migrate, load, compare and measure; return all numbers. Raises Unusable and Wrong."""
     import django
     from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.access_settings"
     django.setup()
     try:
         tables = connection.introspection.table_names()
@@ -124,8 +71,6 @@ def run(scale: str, seed: int) -> dict[str, Any]:
         proven = access_load.prove_reach(corpus) if scale == "tiny" else None
         sizes = access_load.sizes()
         rows = access_measure.measure(corpus, seed)
-    except (access_load.Unequal, access_measure.Disagreement) as error:
-        return {"failure": str(error)}
     finally:
         connection.close()
     return {
@@ -164,7 +109,7 @@ def describe(summary: dict[str, Any]) -> str:
     methods = (PRODUCT, CTE, "times", LIBRARIES, "times")
     return "\n".join(
         [
-            f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}",
+            report.on(machine),
             f"{summary['scale']}: {corpus['memories']:,} memories {corpus['depth']} levels deep in "
             f"{corpus['organisations']} organisations, {corpus['restricted']:,} restricted; {corpus['grants']:,} "
             f"grants to {corpus['members']:,} members and {corpus['groups']:,} groups; the largest organisation has "

@@ -11,7 +11,6 @@ Exit code 0: measured; 2: the data cannot be used.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +20,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks import locomo_format, metrics, report
+from benchmarks import locomo_format, metrics, report, stage
 from benchmarks.corpus import ADVERSARIAL, Conversation, Question, generate
 from benchmarks.scorer import Scorer, Vectors
 from benchmarks.shelf import Shelf, cited, episode
+from benchmarks.stage import Unusable
 from memories.consolidation.base import Kept
 from memories.consolidation.registry import default
 
@@ -40,10 +40,6 @@ NOTES = (
     "than a turn, so the characters of the ten are given too. Scorer: 0.7 meaning, 0.3 BM25, in this process; not the",
     "server's recall.",
 )
-
-
-class Unusable(Exception):
-    """The data cannot be used; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-recall", action="store_true", help="leave out the questions, and with them the embedder")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
     options = parser.parse_args(arguments)
-    try:
+
+    def measured() -> dict[str, Any]:
         conversations = choose(options.data, options.conversations)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    vectors = None if options.no_recall else Vectors(options.cache)
-    summary = measure(conversations, vectors, invented=options.data is None)
-    if vectors:
-        vectors.save()
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
+        vectors = None if options.no_recall else Vectors(options.cache)
+        summary = measure(conversations, vectors, invented=options.data is None)
+        if vectors:
+            vectors.save()
+        return summary
+
+    return stage.perform(measured, describe, options.json)
 
 
 def choose(data: Path | None, most: int | None) -> list[Conversation]:
@@ -228,7 +221,7 @@ def describe(summary: dict[str, Any]) -> str:
     return "\n".join(
         [
             "```text",
-            f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}",
+            report.on(machine),
             f"{summary['corpus']}: {summary['episodes']:,} episodes in {summary['seconds']:.1f} s of one core, the "
             f"engine alone: {summary['episodes_per_second']:,.0f} episodes per second",
             "```",

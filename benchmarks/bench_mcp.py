@@ -9,29 +9,20 @@ and the API did not answer alike; 2: the database or the web server cannot be ru
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
-import os
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from socket import AF_INET, SOCK_STREAM, socket
 from typing import Any
 
-from benchmarks import metrics, report
+from benchmarks import metrics, report, stage
+from benchmarks.stage import Wrong
 
-ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 120
 VOCABULARY = 3_000
 REST, MCP = "API", "MCP"
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
@@ -53,68 +44,15 @@ class Scale:
 SCALES = {"tiny": Scale(50, 5, 2), "small": Scale(10_000, 400, 8), "full": Scale(100_000, 2_000, 8)}
 
 
-class Unusable(Exception):
-    """The run cannot go on; the message is one sentence for the person who started it."""
-
-
-class Wrong(Exception):
-    """A tool and the API did not answer alike; no time is worth anything then."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
-    parser = argparse.ArgumentParser(description="Measures the agents' tools beside the API.")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="small", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=7, help="of what is written and asked (%(default)s)")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="(%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
-    options = parser.parse_args(arguments)
-    # A run that is stopped still stops what it started.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with database(options.embedder) as directory:
-            summary = run(directory, options.scale, options.seed, options.embedder)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    except Wrong as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
+    options = stage.arguments("Measures the agents' tools beside the API.", SCALES, embedder=True).parse_args(arguments)
 
+    def measure() -> dict[str, Any]:
+        with stage.database("mcp", HEARTWOOD_EMBEDDER=options.embedder) as directory:
+            return run(directory, options.scale, options.seed, options.embedder)
 
-@contextmanager
-def database(embedder: str) -> Iterator[Path]:
-    """A directory with a database that lives as long as this, named in the environment. Raises Unusable."""
-    from uhp_site.runtime.postgres import Cluster, Failure
-
-    directory = Path(tempfile.mkdtemp(prefix="heartwood-mcp-"))
-    # An unprivileged user, whom the server runs as when root starts it, must be able to pass through.
-    directory.chmod(0o711)
-    # Writes wait for the disk, as they do for whoever runs the product.
-    cluster = Cluster(directory, durable=True)
-    try:
-        cluster.start()
-        os.environ |= {
-            "HEARTWOOD_DATA": str(directory),
-            "DATABASE_URL": cluster.url,
-            "DJANGO_SETTINGS_MODULE": "uhp_site.settings",
-            "HEARTWOOD_EMBEDDER": embedder,
-            "HEARTWOOD_LOG_LEVEL": "WARNING",
-        }
-        yield directory
-    except Failure as error:
-        raise Unusable(str(error)) from error
-    finally:
-        cluster.stop()
-        if not cluster.home.is_relative_to(directory):
-            shutil.rmtree(cluster.home, ignore_errors=True)
-        shutil.rmtree(directory, ignore_errors=True)
+    return stage.perform(measure, describe, options.json)
 
 
 def run(directory: Path, scale: str, seed: int, embedder: str) -> dict[str, Any]:
@@ -122,7 +60,7 @@ def run(directory: Path, scale: str, seed: int, embedder: str) -> dict[str, Any]
     size, random = SCALES[scale], Random(seed)
     words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=random.randint(3, 9))) for _ in range(VOCABULARY)]
     memory_id, key = world(directory, size.records, words, random)
-    with served() as port:
+    with stage.served() as port:
         bench = Bench(port, key, memory_id, words, random)
         rows = [row for kind in bench.kinds() for row in bench.measure(kind, size)]
     return {
@@ -141,12 +79,9 @@ def run(directory: Path, scale: str, seed: int, embedder: str) -> dict[str, Any]
 
 def world(directory: Path, records: int, words: Sequence[str], random: Random) -> tuple[str, str]:
     """An agent with a key, and a memory that holds so many records; its id and the key."""
-    import django
-    from django.core.management import call_command
+    stage.migrate()
     from django.db import connection
 
-    django.setup()
-    call_command("migrate", verbosity=0)
     from members import services
     from members.callers import caller_for
     from memories.services import bulk, tree
@@ -170,42 +105,6 @@ def draft(words: Sequence[str], random: Random) -> dict[str, Any]:
     """A record of about 300 characters, as a client would send it."""
     chosen = random.choices(words, k=48)
     return {"title": " ".join(chosen[:6]).capitalize(), "content": " ".join(chosen[6:]).capitalize() + "."}
-
-
-@contextmanager
-def served() -> Iterator[int]:
-    """The product's web server on a free port, as long as this lives. Raises Unusable."""
-    with socket(AF_INET, SOCK_STREAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "gunicorn", "--config", "python:uhp_site.gunicorn", "--bind", f"127.0.0.1:{port}"],
-        cwd=ROOT,
-        env=dict(os.environ),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + START_SECONDS
-        while not _answers(port):
-            if server.poll() is not None or time.monotonic() > until:
-                raise Unusable("The web server did not start.")
-            time.sleep(0.2)
-        yield port
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _answers(port: int) -> bool:
-    try:
-        link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        link.request("GET", "/v1/uhp")
-        return link.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        link.close()
 
 
 @dataclass(frozen=True)
@@ -336,7 +235,7 @@ def describe(summary: dict[str, Any]) -> str:
     return "\n".join(
         [
             "```text",
-            f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}",
+            report.on(machine),
             f"scale {summary['scale']}: a memory of {summary['records']:,} records, embedder {summary['embedder']}",
             *NOTES,
             "```",

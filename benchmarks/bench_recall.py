@@ -11,22 +11,14 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from socket import AF_INET, SOCK_STREAM, socket
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks import metrics, recall_corpus, report
+from benchmarks import metrics, recall_corpus, report, stage
+from benchmarks.stage import Unusable
 
 NOTES = (
     "The whole call is the service, access included, with the question's vector given; records come back opened.",
@@ -35,89 +27,43 @@ NOTES = (
 )
 
 
-class Unusable(Exception):
-    """The run cannot go on; the message is one sentence for the person who started it."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
     options = parse(arguments)
-    # A run that is stopped still stops the database it started.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with database(options) as directory:
-            summary = run(directory, options)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    if "failure" in summary:
-        print(summary["failure"], file=sys.stderr)
-        return 1
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
+
+    def measure() -> dict[str, Any]:
+        tuning = {
+            "shared_buffers": options.shared_buffers,
+            "max_parallel_maintenance_workers": str(options.builders - 1),
+        }
+        environment = {"HEARTWOOD_EMBEDDER": "benchmarks.recall_corpus.Planted", "HEARTWOOD_LOG_LEVEL": "ERROR"}
+        with stage.database("recall", durable=False, keep=options.keep, tuning=tuning, **environment) as directory:
+            return run(directory, options)
+
+    return stage.perform(measure, describe, options.json)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description="Measures recall by how much may be read.")
-    parser.add_argument("--scale", choices=tuple(recall_corpus.SCALES), default="small", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=7, help="of the world and the questions (%(default)s)")
+    parser = stage.arguments(
+        "Measures recall by how much may be read.",
+        recall_corpus.SCALES,
+        seed="of the world and the questions",
+        samples="questions asked of every place, instead of what the scale says",
+    )
     parser.add_argument("--shared-buffers", default="192MB", help="of the database, as for Postgres (%(default)s)")
     parser.add_argument("--builders", type=int, default=1, help="processes that build the index (%(default)s)")
-    parser.add_argument("--samples", type=int, help="questions asked of every place, instead of what the scale says")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the database there, and use it the next time")
     parser.add_argument("--no-http", action="store_true", help="leave out the server and the bundled model")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
     return parser.parse_args(arguments)
 
 
-@contextmanager
-def database(options: argparse.Namespace) -> Iterator[Path]:
-    """A directory with a database, named in the environment; it is thrown away unless kept. Raises Unusable."""
-    from uhp_site.runtime import postgres
-
-    directory = options.keep or Path(tempfile.mkdtemp(prefix="heartwood-recall-"))
-    directory.mkdir(parents=True, exist_ok=True)
-    # An unprivileged user, whom the server runs as when root starts it, must be able to pass through.
-    directory.chmod(0o711)
-    postgres.SETTINGS |= {
-        "shared_buffers": options.shared_buffers,
-        "max_parallel_maintenance_workers": str(options.builders - 1),
-    }
-    cluster = postgres.Cluster(directory, durable=False)
-    try:
-        cluster.start()
-        os.environ |= {
-            "HEARTWOOD_DATA": str(directory),
-            "DATABASE_URL": cluster.url,
-            "DJANGO_SETTINGS_MODULE": "uhp_site.settings",
-            "HEARTWOOD_EMBEDDER": "benchmarks.recall_corpus.Planted",
-            "HEARTWOOD_LOG_LEVEL": "ERROR",
-        }
-        yield directory
-    except postgres.Failure as error:
-        raise Unusable(str(error)) from error
-    finally:
-        cluster.stop()
-        if not options.keep:
-            if not cluster.home.is_relative_to(directory):
-                shutil.rmtree(cluster.home, ignore_errors=True)
-            shutil.rmtree(directory, ignore_errors=True)
-
-
 def run(directory: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Migrate, load, build and measure; return all numbers, or what failed."""
-    import django
-    from django.core.management import call_command
+    """Migrate, load, build and measure; return all numbers. Raises Unusable and Wrong."""
+    stage.migrate()
     from django.db import connection
 
-    django.setup()
-    call_command("migrate", verbosity=0)
-    from benchmarks.recall_measure import Bench, Wrong, embedding
+    from benchmarks.recall_measure import Bench, embedding
     from memories.providers import plans
 
     scale = recall_corpus.SCALES[options.scale]
@@ -133,8 +79,6 @@ def run(directory: Path, options: argparse.Namespace) -> dict[str, Any]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database()) / 1e9")
             gigabytes = round(float(cursor.fetchone()[0]), 2)
-    except Wrong as error:
-        return {"failure": str(error)}
     finally:
         connection.close()
     return {
@@ -196,25 +140,11 @@ def served(directory: Path, bench: Any) -> list[dict[str, Any]]:
     from members import services
 
     token = services.issue_key(bench.people.reader).token
-    with socket(AF_INET, SOCK_STREAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    server = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "gunicorn", "--config", "python:uhp_site.gunicorn", "--bind", f"127.0.0.1:{port}"],
-        cwd=Path(__file__).resolve().parents[1],
-        env=os.environ | {"HEARTWOOD_EMBEDDER": "minilm", "WEB_CONCURRENCY": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _wait(port)
+    with stage.served(HEARTWOOD_EMBEDDER="minilm", WEB_CONCURRENCY="1") as port:
         return [
             {"name": name, "records": size, **_asked(port, token, place.memory.id, bench.questions)}
             for name, size, place in bench.places()[:-1]
         ]
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def _asked(port: int, token: str, memory_id: str, questions: Sequence[tuple[Any, str]]) -> dict[str, float]:
@@ -235,28 +165,14 @@ def _asked(port: int, token: str, memory_id: str, questions: Sequence[tuple[Any,
     return {"p50_ms": round(metrics.percentile(times, 50), 1), "p95_ms": round(metrics.percentile(times, 95), 1)}
 
 
-def _wait(port: int) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            link.request("GET", "/v1/uhp")
-            link.getresponse().read()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise Unusable("The web server did not answer.")
-
-
 def describe(summary: dict[str, Any]) -> str:
     """Return the numbers as text for a terminal or a document."""
-    machine, built, fresh = summary["machine"], summary["built"], summary["fresh"]
+    built, fresh = summary["built"], summary["fresh"]
     over_http = {row["name"]: row for row in summary["http"]}
     header = ["records readable", "memories", "whole", "scope", "meaning", "words", "open", "recall@10", "exact"]
     header += ["over HTTP"] if over_http else []
     lines = [
-        f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}, "
-        f"shared_buffers {summary['shared_buffers']}",
+        f"{report.on(summary['machine'])}, shared_buffers {summary['shared_buffers']}",
         f"{summary['scale']}: {summary['records']:,} records in {summary['memories']:,} memories of "
         f"{summary['organisations']} organisations, {summary['database_gb']} GB; index of the largest built in "
         f"{built['index_s']:.0f} s, {built['index_mb']:.0f} MB; its words counted in {built['words_s']:.1f} s",

@@ -9,157 +9,94 @@ through the whole application in this process, one after the other, with no netw
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
-import os
-import resource
 import shutil
-import signal
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks import metrics, report
+from benchmarks import report, stage
+from benchmarks.clock import Times, clock
+from benchmarks.stage import Wrong, peak_mib
 
 PAGE = 50
 HISTORY_PAGE = 200
 REPEATS = 20
 VOCABULARY = 5_000
+# How many records one transaction of a restore writes, as `import_memory` does.
+TOGETHER = 64
+LOADED_TOGETHER = 1_000
 LISTS, HISTORY = "lists", "history"
 NOTES = (
     "Requests are complete (API key, access, JSON both ways), one client, no network. Queries are the statements sent,",
-    "savepoints included; BEGIN and COMMIT are not. Lists and history were read after VACUUM ANALYZE. An export runs",
-    "in a new process; its peak before it begins is that of the loaded application.",
+    "savepoints included; BEGIN and COMMIT are not. The writer is an agent: what it imports or writes through the API",
+    "is also put into the inbox. An import is `import_records`, a restore what `import_memory` does with versions as",
+    "they were. What is listed and exported was loaded as rows, without words and vectors: neither reads those. Lists",
+    "and history were read after VACUUM ANALYZE. An export runs in a new process, whose peak before it begins is that",
+    "of the loaded application.",
 )
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How many records are imported and written one by one, how often one is revised, how often each read is asked."""
+    """How many records are listed and exported, how many written singly, the versions of one; calls of each read."""
 
     records: int
     single: int
     versions: int
     samples: int
 
+    @property
+    def bulk(self) -> int:
+        """How many are imported, and how many restored."""
+        return min(self.records // 10, 2_000)
+
 
 SCALES = {
     "tiny": Scale(100, 10, 12, 3),
-    "small": Scale(20_000, 1_000, 1_000, 100),
-    "full": Scale(100_000, 2_000, 1_000, 200),
+    "small": Scale(20_000, 500, 1_000, 100),
+    "full": Scale(100_000, 500, 1_000, 100),
 }
-
-
-class Unusable(Exception):
-    """The run cannot go on; the message is one sentence for the person who started it."""
-
-
-class Wrong(Exception):
-    """An answer is not what was written before; no time is worth anything then."""
-
-
-@dataclass
-class Times:
-    """Milliseconds of every call of one kind, and the statements it sent."""
-
-    whole: list[float] = field(default_factory=list)
-    queries: list[int] = field(default_factory=list)
-
-    def summary(self) -> dict[str, float | int]:
-        """The figures that are published."""
-        return {
-            "calls": len(self.whole),
-            "p50_ms": round(metrics.percentile(self.whole, 50), 2),
-            "p95_ms": round(metrics.percentile(self.whole, 95), 2),
-            "queries_p50": int(metrics.percentile(self.queries, 50)),
-            "queries_max": max(self.queries),
-        }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
-    parser = argparse.ArgumentParser(description="Measures writing, listing, history and export of records.")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="small", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=7, help="of what is written (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
+    parser = stage.arguments(
+        "Measures writing, listing, history and export of records.", SCALES, seed="of what is written"
+    )
     options = parser.parse_args(arguments)
-    # A run that is stopped still stops the database it started.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with database() as directory:
-            summary = run(directory, options.scale, options.seed)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    except Wrong as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
 
+    def measure() -> dict[str, Any]:
+        with stage.database("records") as directory:
+            return run(directory, options.scale, options.seed)
 
-@contextmanager
-def database() -> Iterator[Path]:
-    """A directory with a database that lives as long as this, named in the environment. Raises Unusable."""
-    from uhp_site.runtime.postgres import Cluster, Failure
-
-    directory = Path(tempfile.mkdtemp(prefix="heartwood-records-"))
-    # An unprivileged user, whom the server runs as when root starts it, must be able to pass through.
-    directory.chmod(0o711)
-    # Writes wait for the disk, as they do for whoever runs the product.
-    cluster = Cluster(directory, durable=True)
-    try:
-        cluster.start()
-        os.environ |= {
-            "HEARTWOOD_DATA": str(directory),
-            "DATABASE_URL": cluster.url,
-            "DJANGO_SETTINGS_MODULE": "uhp_site.settings",
-            "HEARTWOOD_EMBEDDER": "hashing",
-            "HEARTWOOD_LOG_LEVEL": "WARNING",
-        }
-        yield directory
-    except Failure as error:
-        raise Unusable(str(error)) from error
-    finally:
-        cluster.stop()
-        if not cluster.home.is_relative_to(directory):
-            shutil.rmtree(cluster.home, ignore_errors=True)
-        shutil.rmtree(directory, ignore_errors=True)
+    return stage.perform(measure, describe, options.json)
 
 
 def run(directory: Path, scale: str, seed: int) -> dict[str, Any]:
     """Migrate, write and read; return all numbers. Raises Wrong."""
-    import django
-    from django.core.management import call_command
     from django.db import connection
 
-    django.setup()
-    call_command("migrate", verbosity=0)
+    stage.migrate()
     size = SCALES[scale]
     try:
         bench = Bench(size, Random(seed))
-        imports = [bench.bulk(directory, count) for count in (size.records // 10, size.records)]
-        memories = [one.pop("memory") for one in imports]
+        bulk = [bench.imported(directory, size.bulk), bench.restored(size.bulk)]
+        memories = [bulk[0].pop("memory"), bench.loaded(size.records)]
         single = bench.single()
         record_id = bench.revise()
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
         reads = [*bench.lists(memories[1]), *bench.history(record_id)]
-        exports = [exported(directory, *one) for one in zip(memories, (size.records // 10, size.records), strict=True)]
+        exports = [exported(directory, *one) for one in zip(memories, (size.bulk, size.records), strict=True)]
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database()) / 1048576.0")
             database_mib = round(float(cursor.fetchone()[0]), 1)
@@ -171,7 +108,7 @@ def run(directory: Path, scale: str, seed: int) -> dict[str, Any]:
         "records": size.records,
         "versions": size.versions,
         "database_mib": database_mib,
-        "writes": [*imports, *single, bench.revised],
+        "writes": [*bulk, *single, bench.revised],
         "reads": reads,
         "exports": exports,
     }
@@ -196,6 +133,7 @@ class Bench:
             SERVER_NAME="localhost", headers={"Authorization": f"Bearer {services.issue_key(member).token}"}
         )
         self.revised: dict[str, Any] = {}
+        self.begun = datetime.now(UTC) - timedelta(days=1)
 
     def memory(self, name: str) -> str:
         """The id of a new root."""
@@ -212,7 +150,7 @@ class Bench:
             "attributes": {"topic": chosen[0], "weight": self.random.randint(1, 9)},
         }
 
-    def bulk(self, directory: Path, count: int) -> dict[str, Any]:
+    def imported(self, directory: Path, count: int) -> dict[str, Any]:
         """Import a file of so many records into a new memory, as `import_records` does. Raises Wrong."""
         from memories.services import bulk
         from memories.services.sight import look
@@ -226,33 +164,92 @@ class Bench:
             seconds = time.perf_counter() - started
         file.unlink()
         _expect("records that were imported", state.written, count)
-        return {
-            "what": f"import of {count:,} records",
-            "memory": memory,
-            "count": count,
-            "seconds": round(seconds, 2),
-            "per_second": round(count / seconds, 1),
-        }
+        return {**_bulk(f"import of {count:,} records", count, seconds), "memory": memory}
+
+    def restored(self, count: int) -> dict[str, Any]:
+        """Write so many records, each with one version, into a new memory, as `import_memory` writes them."""
+        from django.db import transaction
+
+        from memories.providers import registry
+
+        memory, provider = self.memory("Restored"), registry.get("native")
+        seconds = 0.0
+        with tqdm(total=count, desc=f"restore {count:,}", unit=" records", mininterval=1.0) as bar:
+            for start in range(0, count, TOGETHER):
+                versions = [self.version(memory, number) for number in range(start, min(start + TOGETHER, count))]
+                started = time.perf_counter()
+                with transaction.atomic():
+                    provider.restore(versions)
+                seconds += time.perf_counter() - started
+                bar.update(len(versions))
+        return _bulk(f"restore of {count:,} records", count, seconds)
+
+    def loaded(self, count: int) -> str:
+        """A new memory with so many records, rows alone: nothing finds them, and they are listed and exported."""
+        from django.db import transaction
+
+        from memories.models import Record, Version
+
+        memory, organisation = self.memory(f"{count} records"), self.caller.organisation_id
+        shared = {"organisation_id": organisation, "memory_id": memory}
+        with tqdm(total=count, desc=f"load {count:,}", unit=" records", mininterval=1.0) as bar:
+            for start in range(0, count, LOADED_TOGETHER):
+                versions = [self.version(memory, n) for n in range(start, min(start + LOADED_TOGETHER, count))]
+                with transaction.atomic():
+                    Record.objects.bulk_create([Record(**shared, id=one.id, type=one.draft.type) for one in versions])
+                    Version.objects.bulk_create(
+                        [
+                            Version(
+                                **shared,
+                                record_id=one.id,
+                                number=one.number,
+                                type=one.draft.type,
+                                title=one.draft.title,
+                                content=list(one.draft.content),
+                                attributes=dict(one.draft.attributes or {}),
+                                written_at=one.written_at,
+                                writer_kind=one.writer.kind,
+                                writer_id=one.writer.id,
+                                writer_type=one.writer.type,
+                            )
+                            for one in versions
+                        ]
+                    )
+                bar.update(len(versions))
+        return memory
+
+    def version(self, memory: str, number: int) -> Any:
+        """The first version of a new record, one of so many, as an export holds it."""
+        from members.ids import mint
+        from memories.content import read_draft
+        from memories.providers.base import RecordVersion, Writer
+
+        return RecordVersion(
+            id=mint("hrec_"),
+            memory_id=memory,
+            number=1,
+            status="active",
+            draft=read_draft(self.body()),
+            written_at=self.begun + timedelta(milliseconds=number),
+            invalidated_at=None,
+            writer=Writer("member", self.caller.member.id, self.caller.member.type),
+        )
 
     def single(self) -> list[dict[str, Any]]:
         """Remember records one by one through the API, each in a transaction of its own."""
         address = f"/v1/memories/{self.memory('One by one')}/records"
         # The first request of a process also loads the application.
         self.send("POST", address, self.body())
-        times, seconds = self.clock(
-            "single writes", [lambda: self.send("POST", address, self.body()) for _ in range(self.size.single)]
-        )
-        return [_written("single writes, POST records", times, seconds)]
+        times = clock("single writes", [lambda: self.send("POST", address, self.body())] * self.size.single)
+        return [_written("single writes, POST records", times)]
 
     def revise(self) -> str:
         """Give a new record its versions through the API; return its address."""
         address = f"/v1/memories/{self.memory('Looked back at')}/records"
         made = self.send("POST", address, self.body())
         record = f"{address}/{made['id']}"
-        times, seconds = self.clock(
-            "revisions", [lambda: self.send("PATCH", record, self.body()) for _ in range(self.size.versions - 1)]
-        )
-        self.revised = _written("revisions of one record, PATCH", times, seconds)
+        times = clock("revisions", [lambda: self.send("PATCH", record, self.body())] * (self.size.versions - 1))
+        self.revised = _written("revisions of one record, PATCH", times)
         return record
 
     def lists(self, memory: str) -> list[dict[str, Any]]:
@@ -318,28 +315,7 @@ class Bench:
         """Time one question, asked again and again after one that warms up."""
         ask()
         samples = min(self.size.samples, most or self.size.samples)
-        times, _ = self.clock(name, [ask] * samples)
-        return {"part": part, "what": name, **times.summary()}
-
-    def clock(self, name: str, calls: Sequence[Callable[[], object]]) -> tuple[Times, float]:
-        """Make calls one after the other; return the time of each, and the seconds of all."""
-        from django.db import connection
-
-        times = Times()
-        sent = 0
-
-        def count(execute: Callable[..., Any], *arguments: Any) -> Any:
-            nonlocal sent
-            sent += 1
-            return execute(*arguments)
-
-        with connection.execute_wrapper(count):
-            for call in tqdm(calls, desc=name, unit=" calls", mininterval=1.0):
-                sent, started = 0, time.perf_counter()
-                call()
-                times.whole.append((time.perf_counter() - started) * 1000)
-                times.queries.append(sent)
-        return times, sum(times.whole) / 1000
+        return {"part": part, "what": name, **clock(name, [ask] * samples).summary()}
 
     def send(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The JSON that a request is answered with. Raises Wrong when it is no success."""
@@ -390,18 +366,6 @@ def export_alone(memory: str, target: str, count: int) -> dict[str, Any]:
     }
 
 
-def peak_mib() -> float:
-    """The most memory this process ever held, in MiB."""
-    # What getrusage says of a new process may be the peak of the one that started it.
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / 1024 / (1024 if sys.platform == "darwin" else 1)
-
-
 def describe(summary: dict[str, Any]) -> str:
     """Return the numbers as text for a terminal or a document."""
     machine = summary["machine"]
@@ -424,7 +388,7 @@ def describe(summary: dict[str, Any]) -> str:
     return "\n".join(
         [
             "```text",
-            f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}",
+            report.on(machine),
             f"{summary['scale']}: a memory of {summary['records']:,} records, one record with {summary['versions']:,} "
             f"versions; hashing embedder, embedded Postgres that waits for the disk, {summary['database_mib']:.0f} MiB",
             "```",
@@ -443,8 +407,12 @@ def describe(summary: dict[str, Any]) -> str:
     )
 
 
-def _written(what: str, times: Times, seconds: float) -> dict[str, Any]:
-    count = len(times.whole)
+def _bulk(what: str, count: int, seconds: float) -> dict[str, Any]:
+    return {"what": what, "count": count, "seconds": round(seconds, 2), "per_second": round(count / seconds, 1)}
+
+
+def _written(what: str, times: Times) -> dict[str, Any]:
+    count, seconds = len(times.whole), times.seconds
     return {
         "what": what,
         "count": count,

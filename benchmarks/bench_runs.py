@@ -2,35 +2,30 @@
 
     python -m benchmarks.bench_runs --scale small
 
-It runs on an embedded Postgres of its own, as durable as a server's, which is thrown away afterwards. One worker takes
-turns in this process; the default engine and, unless told otherwise, the bundled embedder do the work. Exit code 0:
+It runs on an embedded Postgres of its own, as durable as a server's, which is thrown away afterwards. A worker of its
+own does the long runs; the default engine and, unless told otherwise, the bundled embedder do the work. Exit code 0:
 measured; 1: an answer was not what it had to be; 2: the database cannot be run.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
-from benchmarks import report
-from benchmarks.bench_records import Unusable, Wrong, database, peak_mib
-from benchmarks.corpus import generate
+from benchmarks import report, runs_load, stage
+from benchmarks.stage import Wrong
 
 TOGETHER = 200
+PART = 10
 NOTES = (
-    "One worker in this process, nobody else. Episodes are invented conversations; the run is one run of one memory,",
-    "from its first episode to its last, embedding included. The peak is that of this process, the loaded application",
-    "and its embedder included. Turns are counted from the moment the quiet organisation starts its run.",
+    "Every run is one of one memory, from its first episode to its last, embedding included, in a worker process of",
+    "its own that does nothing else. A quarter of the invented turns says something worth keeping, each something",
+    "else, so the records to compare with grow with the episodes. Episodes are loaded in bulk, with stand-ins for",
+    "their vectors, which no run reads. Memory is that of the worker, the application and its embedder included;",
+    "processor time is that of all its threads. Turns are counted from the moment the quiet organisation starts.",
 )
 
 
@@ -48,74 +43,41 @@ SCALES = {"tiny": Scale(200, 10, 5), "small": Scale(5_000, 200, 20), "full": Sca
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
-    parser = argparse.ArgumentParser(description="Measures consolidation runs and how fairly turns are given out.")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="small", help="(%(default)s)")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="(%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
+    parser = stage.arguments(
+        "Measures consolidation runs and how fairly turns are given out.", SCALES, seed=None, embedder=True
+    )
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with database():
-            # Nobody listens to messages: turns are taken here, one after the other.
-            os.environ |= {"HEARTWOOD_EMBEDDER": options.embedder, "CELERY_BROKER_URL": "memory://"}
-            summary = run(options.scale, options.embedder)
-    except Unusable as error:
-        print(error, file=sys.stderr)
-        return 2
-    except Wrong as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    print(describe(summary))
-    if options.json:
-        options.json.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return 0
+
+    def measure() -> dict[str, Any]:
+        # Nobody listens to messages: turns are taken here, one after the other.
+        with stage.database("runs", HEARTWOOD_EMBEDDER=options.embedder, CELERY_BROKER_URL="memory://"):
+            return run(options.scale, options.embedder)
+
+    return stage.perform(measure, describe, options.json)
 
 
 def run(scale: str, embedder: str) -> dict[str, Any]:
     """Migrate, observe and consolidate; return all numbers. Raises Wrong."""
-    import django
-    from django.core.management import call_command
-
-    django.setup()
-    call_command("migrate", verbosity=0)
+    stage.migrate()
     size = SCALES[scale]
     return {
         "scale": scale,
         "embedder": embedder,
         "machine": report.machine(),
-        "run": throughput(size),
+        "part": throughput(size.episodes // PART),
+        "run": throughput(size.episodes),
         "fair": fairness(size),
     }
 
 
-def throughput(size: Scale) -> dict[str, Any]:
-    """One run over many episodes."""
-    from memories.services import fairness as turns
-    from memories.tasks import KINDS
-
-    place, said = planted("Long", size.episodes)
-    begun = started(place)
-    before, began = peak_mib(), time.perf_counter()
-    with tqdm(desc="turns", disable=None) as bar:
-        while turns.take_turn(KINDS):
-            bar.update()
-    seconds = time.perf_counter() - began
-    begun.refresh_from_db()
-    if (begun.state, begun.episodes) != ("completed", said):
-        raise Wrong(f"The run is {begun.state} after {begun.episodes} of {said} episodes.")
-    return {
-        "episodes": said,
-        "seconds": seconds,
-        "per_second": said / seconds,
-        "created": begun.created,
-        "superseded": begun.superseded,
-        "supported": begun.supported,
-        "conflicts": begun.conflicts,
-        "peak_before_mib": before,
-        "peak_mib": peak_mib(),
-    }
+def throughput(episodes: int) -> dict[str, Any]:
+    """One run over many episodes, done by a worker that is started for it."""
+    place = founded(f"Long {episodes}", f"Long {episodes}")
+    runs_load.load(place.memory.id, episodes)
+    figures = runs_load.worked(started(place).id, episodes)
+    said = f"{episodes:,} episodes: {figures['per_second']:.1f} a second, {figures['peak_mib']:.0f} MiB at most"
+    print(said, file=sys.stderr)
+    return figures
 
 
 def fairness(size: Scale) -> dict[str, Any]:
@@ -123,8 +85,8 @@ def fairness(size: Scale) -> dict[str, Any]:
     from memories.services import fairness as turns
     from memories.tasks import KINDS
 
-    noisy = [planted(f"Noisy {number}", size.each, "Noisy")[0] for number in range(size.noisy)]
-    quiet, _ = planted("Quiet", size.each, "Quiet")
+    noisy = [planted(f"Noisy {number}", size.each, "Noisy") for number in range(size.noisy)]
+    quiet = planted("Quiet", size.each, "Quiet")
     for place in noisy:
         started(place)
     turns.take_turn(KINDS)
@@ -141,27 +103,33 @@ def fairness(size: Scale) -> dict[str, Any]:
 _known: dict[str, Any] = {}
 
 
-def planted(name: str, episodes: int, organisation: str = "Long") -> tuple[Any, int]:
-    """A memory with so many episodes, in an organisation that is founded when it is not there."""
+def founded(name: str, organisation: str) -> Any:
+    """A new memory, in an organisation that is founded when it is not there."""
     from members import services as members
     from members.callers import caller_for
-    from memories.content import Draft
-    from memories.services import observing, tree
+    from memories.services import tree
     from memories.services.sight import look
 
     if organisation not in _known:
-        founded = members.found_organisation(organisation)
-        _known[organisation] = members.join(founded, name="Owner", type="human", is_owner=True)
+        there = members.found_organisation(organisation)
+        _known[organisation] = members.join(there, name="Owner", type="human", is_owner=True)
     caller = caller_for(_known[organisation])
-    place = look(caller, tree.create(caller, name=name).id)
-    said = [turn for one in generate(conversations=10, sessions=20, turns=25) for turn in one.turns]
+    return look(caller, tree.create(caller, name=name).id)
+
+
+def planted(name: str, episodes: int, organisation: str) -> Any:
+    """A memory in which so many episodes were observed."""
+    from memories.content import Draft
+    from memories.services import observing
+
+    place = founded(name, organisation)
     drafts = [
-        Draft("episode", content=({"type": "text", "text": turn.text},), attributes={"speaker": turn.speaker})
-        for turn in (said[number % len(said)] for number in range(episodes))
+        Draft("episode", content=({"type": "text", "text": text},), attributes={"speaker": speaker})
+        for speaker, text in runs_load.turns(episodes)
     ]
     for start in range(0, episodes, TOGETHER):
         observing.observe(place, drafts[start : start + TOGETHER])
-    return place, episodes
+    return place
 
 
 def started(place: Any) -> Any:
@@ -173,20 +141,25 @@ def started(place: Any) -> Any:
 
 def describe(summary: dict[str, Any]) -> str:
     """Return what is printed."""
-    run, fair = summary["run"], summary["fair"]
+    part, run, fair = summary["part"], summary["run"], summary["fair"]
+    both, kinds = (part, run), ("created", "superseded", "supported")
     rows = [
-        ("Episodes read", f"{run['episodes']:,}"),
-        ("Episodes per second", f"{run['per_second']:.1f}"),
-        ("Records created", f"{run['created']:,}"),
-        ("Superseded, supported, conflicts", f"{run['superseded']:,}, {run['supported']:,}, {run['conflicts']:,}"),
-        ("Peak memory before and after, MiB", f"{run['peak_before_mib']:.0f}, {run['peak_mib']:.0f}"),
+        ("Episodes per second", *(f"{one['per_second']:.1f}" for one in both)),
+        ("Episodes per second of processor time", *(f"{one['per_processor_second']:.1f}" for one in both)),
+        *((f"Records {name}", *(f"{one[name]:,}" for one in both)) for name in kinds),
+        ("Conflicts", *(f"{one['conflicts']:,}" for one in both)),
+        ("Memory of the worker before it begins, MiB", *(f"{one['peak_before_mib']:.0f}" for one in both)),
+        ("Its peak, MiB", *(f"{one['peak_mib']:.0f}" for one in both)),
+    ]
+    turns = [
         ("Runs of another organisation that wait", f"{fair['queued']:,}"),
         ("Turns before the first run of a quiet one", f"{fair['turns_before']}"),
         ("Seconds until that run has ended", f"{fair['seconds_to_end']:.2f}"),
     ]
-    machine = ", ".join(f"{key} {value}" for key, value in summary["machine"].items())
-    lines = [f"Scale {summary['scale']}, embedder {summary['embedder']}; {machine}", ""]
-    return "\n".join([*lines, report.table(("", "Measured"), rows), "", *NOTES])
+    head = ("One run", *(f"{one['episodes']:,} episodes" for one in both))
+    lines = [f"Scale {summary['scale']}, embedder {summary['embedder']}; {report.on(summary['machine'])}", ""]
+    tables = [report.table(head, rows), "", report.table(("Taking turns", "Measured"), turns)]
+    return "\n".join([*lines, *tables, "", *NOTES])
 
 
 if __name__ == "__main__":

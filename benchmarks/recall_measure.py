@@ -16,6 +16,7 @@ from tqdm import tqdm
 from benchmarks import metrics
 from benchmarks.recall_corpus import HALL, Corpus, Floats, Planted, Vectors, key, public
 from benchmarks.recall_load import People
+from benchmarks.stage import Wrong
 from members.callers import caller_for
 from memories.models import Embedding
 from memories.providers import indexes, meaning, native, plans, words
@@ -37,10 +38,6 @@ LEGS: dict[str, tuple[Any, str]] = {
     "words": (words, "by_words"),
     "open": (native.NativeProvider, "open"),
 }
-
-
-class Wrong(Exception):
-    """An answer is not what the product promises; no time is worth anything then."""
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +18,11 @@ def machine() -> dict[str, str | int]:
         "python": platform.python_version(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+def on(machine: Mapping[str, str | int]) -> str:
+    """Return the machine as one line."""
+    return f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {machine['date']}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
