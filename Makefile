@@ -11,7 +11,7 @@ up: venv
 
 test: venv
 	@$(BIN)/python -m tests.chromium
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(ARGS)
 
 # Everything a reviewer would otherwise have to remember: format, lint, types, templates, import contracts.
 check: venv

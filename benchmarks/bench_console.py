@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "Measures the pages of the console on a large organisation.",
         SCALES,
         seed="of what is written",
-        samples="how often each page is asked for (20, at the smallest scale 3)",
+        samples="how often each page is asked for (20, at the smallest scale 2)",
     )
     options = parser.parse_args(arguments)
 
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # One key for this process and the server: both read the same sessions.
         key = secrets.token_urlsafe(50)
         with stage.database("console", CELERY_BROKER_URL="memory://", HEARTWOOD_SECRET_KEY=key):
-            return run(options.scale, options.seed, options.samples or (3 if options.scale == "tiny" else 20))
+            return run(options.scale, options.seed, options.samples or (2 if options.scale == "tiny" else 20))
 
     return stage.perform(measure, describe, options.json)
 
