@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from members.models import Group, Member, Organisation
 from memories.models import Memory
-from tests import emptying, factories
+from tests import emptying, factories, scheduling
 
 # A failure in a pipeline costs seconds: same examples every time, no shrinking. At the desk: HYPOTHESIS_PROFILE=desk.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -89,6 +89,11 @@ class Api:
         if member.id not in self._keys:
             self._keys[member.id] = factories.key(member)
         return self._keys[member.id]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep together what shares a server."""
+    return scheduling.scheduler(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

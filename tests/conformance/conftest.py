@@ -75,7 +75,7 @@ def given_cast(base_url: str) -> Cast:
     return Cast(base_url, people, team=os.environ.get("UHP_TEAM_PRINCIPAL", ""), body_limit=limit)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cast() -> Iterator[Cast]:
     """The cast of the server in UHP_BASE_URL, or of one that is started for this run and stopped after it."""
     with ExitStack() as stack:
@@ -121,19 +121,19 @@ def found_organisations(live: Runner) -> Cast:
     return Cast(live.url, people, team=group["principal"], regroup=regroup, body_limit=OWN_BODY_LIMIT)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def owner(cast: Cast) -> Client:
     """Whoever creates the trees of the tests."""
     return cast.find("owner")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def teammate(cast: Cast) -> Client:
     """Somebody of the same organisation who is in a group; nothing is granted but to the group."""
     return cast.find("teammate")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def team(cast: Cast) -> str:
     """The principal of the teammate's group."""
     if not cast.team:
@@ -141,38 +141,38 @@ def team(cast: Cast) -> str:
     return cast.team
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def reader(cast: Cast) -> Client:
     """Somebody of the same organisation to whom the tests grant something."""
     return cast.find("reader")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def agent(cast: Cast) -> Client:
     """An agent of the same organisation to whom the tests grant something."""
     return cast.find("agent")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stranger(cast: Cast) -> Client:
     """Somebody of the same organisation to whom nobody ever grants anything."""
     return cast.find("stranger")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def foreign(cast: Cast) -> Client:
     """A member of another organisation."""
     return cast.find("foreign")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def nobody(cast: Cast) -> Iterator[Client]:
     """A caller without a credential."""
     with Client(cast.base_url, name="nobody") as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def discovery(nobody: Client) -> JSON:
     """The discovery document."""
     document = nobody.get("/v1/uhp").valid("Discovery")
@@ -180,7 +180,7 @@ def discovery(nobody: Client) -> JSON:
     return document
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def document(owner: Client, discovery: JSON) -> JSON:
     """The capability document of the provider that the tests use: what it declares, it is held to."""
     root, document = open_root(owner)

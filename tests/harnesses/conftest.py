@@ -43,7 +43,7 @@ def mcp(api: Api) -> Mcp:
     return Mcp(api)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def world() -> Iterator[World]:
     """A running server with two agents."""
     with running() as found:
