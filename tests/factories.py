@@ -14,7 +14,7 @@ from memories.content import read_draft
 from memories.models import Grant, Memory
 from memories.providers.base import RecordVersion
 from memories.services import grants, records, tree
-from memories.services.sight import look
+from memories.services.sight import Place, look
 
 _number = itertools.count(1)
 
@@ -71,3 +71,8 @@ def webhook(by: Member, url: str = "https://93.184.215.14/in", name: str = "", *
 def caller(of: Member) -> Caller:
     """The member as a caller, resolved now."""
     return caller_for(of)
+
+
+def at(who: Member, memory: Memory) -> Place:
+    """A memory as somebody finds it now."""
+    return look(caller(who), memory.id)

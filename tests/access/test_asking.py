@@ -14,18 +14,15 @@ from members.models import Group, Member, Organisation
 from memories.access import Cause, Privilege
 from memories.models import Grant, LastUse, Memory
 from memories.services import asking, grants, tree
-from memories.services.sight import Place, look
+from memories.services.sight import Place
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
 
 pytestmark = pytest.mark.django_db
 
 READ, WRITE, DELETE = Privilege.READ, Privilege.WRITE, Privilege.DELETE
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def whys(place: Place, who: Member, privilege: Privilege) -> asking.Because:

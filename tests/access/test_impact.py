@@ -26,6 +26,7 @@ from tests import factories
 from tests.access.test_parity import creates, cuts, gives, moves, number, regroups
 from tests.access.test_past import switches
 from tests.access.worlds import Step, World
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, UHPError
 
 Held = dict[str, dict[str, Privilege]]
@@ -219,10 +220,6 @@ class TestImpact(TestCase):
         assert predicted.memories == len(gone)
         assert predicted.records == records_in(gone)
         assert not predicted.orphans
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 @pytest.mark.django_db

@@ -14,16 +14,12 @@ from members.services import Refused
 from memories.access import Privilege
 from memories.models import Memory
 from memories.services import ownership, tree
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 @pytest.fixture

@@ -11,17 +11,13 @@ from django.db import connection
 from members.models import Group, Member
 from memories.models import Grant, Job, LastUse, Memory, Reach, Record, Version
 from memories.services import jobs, purge, tree
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryBusy, MemoryNotFound
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def the_job() -> Job:

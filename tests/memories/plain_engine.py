@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from members.models import Member
 from memories.consolidation.base import Batch, Engine, Kept, Kind, Known, Proposal, Reason
 from memories.content import Draft, Reference
-from memories.models import Run
-from memories.services import jobs
+from memories.models import Memory, Run, Version
+from memories.services import jobs, runs
 from memories.tasks import KINDS
+from tests import factories
+from tests.factories import at
 
 
 class PlainEngine:
@@ -77,6 +80,19 @@ def done(run: Run) -> Run:
     jobs.run(run.job_id, KINDS)
     run.refresh_from_db()
     return run
+
+
+def consolidate(who: Member, memory: Memory, *said: str) -> Run:
+    """Have so much said to a memory, and a run done over it."""
+    for one in said:
+        factories.record(who, memory, one, type="episode")
+    return done(runs.start(at(who, memory)))
+
+
+def derived(memory: Memory) -> set[str]:
+    """What the current records of a memory say, without the turns."""
+    versions = Version.objects.current().filter(memory=memory).exclude(type="episode")
+    return {version.content[0]["text"] for version in versions}
 
 
 def _fact(text: str, attributes: Mapping[str, Any] | None = None) -> Draft:

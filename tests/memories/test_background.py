@@ -7,16 +7,12 @@ import pytest
 from members.models import Member
 from memories.models import Job, Memory
 from memories.services import background, erasure, jobs, runs
-from memories.services.sight import Place, look
 from tests import factories
+from tests.factories import at
 from tests.memories.plain_engine import PlainEngine, done
 from uhp_site.http.errors import MemoryInvalid, MemoryNotFound
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain")]
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def seen(who: Member) -> set[str]:

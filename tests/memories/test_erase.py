@@ -25,20 +25,16 @@ from memories.models.files import store
 from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from memories.services import erasure, files, holds, jobs, leftovers, records
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Answer, Api
+from tests.factories import at
 from tests.parallel import at_once
 from uhp_site.http.errors import MemoryNotFound, RecordNotFound
 
 pytestmark = pytest.mark.django_db
 
 CANARY = "zanzibarquetzal"
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def path(memory: Memory, rest: str = "/erase") -> str:

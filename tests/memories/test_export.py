@@ -24,10 +24,10 @@ from memories.services import bulk, files, queries, records, snapshots, tree, ty
 from memories.services.archive import Broken
 from memories.services.exports import export
 from memories.services.imports import Imported, Wish, bring_in
-from memories.services.sight import Place, look
 from memories.statements import read_definition
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from tests.memories.test_files import DOT, part, place_of_its_own
 from tests.memories.test_types import TICKET
 
@@ -36,10 +36,6 @@ __all__ = ["place_of_its_own"]
 pytestmark = pytest.mark.django_db
 
 ID = re.compile(r"(?:hmem|hrec|hgrt|file|mbr|grp|org)_[0-9a-f]{32}")
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def upload(by: Member, content: bytes, name: str) -> str:

@@ -16,16 +16,12 @@ from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from memories.services import erasure, forecast, holds, jobs, pointing, records
 from memories.services.pointing import pointing_at
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, RecordNotFound
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def to(record: RecordVersion, rel: str = "derived_from") -> dict[str, str]:

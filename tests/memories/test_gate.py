@@ -14,19 +14,15 @@ from memories.content import read_changes, read_draft
 from memories.models import Held, Memory, Record, ReviewItem, Version
 from memories.providers.base import RecordVersion, Writer
 from memories.services import bulk, erasure, gate, observing, policies, records
-from memories.services.sight import Place, look
 from memories.signals import personal
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryUnavailable, RecordNotFound
 
 pytestmark = pytest.mark.django_db
 
 PROVIDER = Writer("provider", "rules")
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def set_mode(alice: Member, memory: Memory, mode: str, **more: Any) -> None:

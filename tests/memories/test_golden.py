@@ -16,18 +16,14 @@ from memories.models import GoldenQuestion, Job, Memory
 from memories.providers.base import RecordVersion
 from memories.services import erasure, golden, jobs, leftovers, records, tree
 from memories.services.golden import Outcome, Row
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound, RecordNotFound
 
 pytestmark = pytest.mark.django_db
 
 QUESTION = "When is the rent due?"
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def to(record: RecordVersion) -> Reference:

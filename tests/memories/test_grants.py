@@ -8,16 +8,12 @@ from members.models import Group, Member
 from memories.access import Privilege
 from memories.models import Grant, Memory
 from memories.services import grants, tree
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def test_a_grant_is_shown_as_it_was_given(api: Api, alice: Member, stranger: Member, shared: Memory) -> None:

@@ -11,17 +11,13 @@ from django.db import connection, transaction
 from members.models import Event, Member
 from memories.models import Hold, Job, Memory, Record
 from memories.services import erasure, holds, jobs, records, tree
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound, OnHold, RecordNotFound, UHPError
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def test_a_hold_says_what_why_who_and_when(api: Api, alice: Member, shared: Memory) -> None:

@@ -13,18 +13,14 @@ from hypothesis import strategies as st
 from members.models import Event, Member
 from memories.models import Memory
 from memories.services import policies
-from memories.services.sight import Place, look
 from memories.signals.base import Signal
 from memories.signals.policy import Mode, Outcome, Policy, Rule, Written, read_rules
 from tests import factories
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid
 
 WRITERS = st.sampled_from(["human", "agent", "provider"])
 MODES = st.sampled_from(list(Mode))
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def fresh(memory: Memory) -> Policy:

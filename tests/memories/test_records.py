@@ -13,18 +13,14 @@ from memories.models import Memory, Version
 from memories.providers import registry
 from memories.providers.base import Followed, RecordVersion, Writer
 from memories.services import records, tree
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound, RecordNotFound
 
 pytestmark = pytest.mark.django_db
 
 TICK = timedelta(microseconds=1)
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def path(memory: Memory, record: str = "", rest: str = "") -> str:

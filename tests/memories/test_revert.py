@@ -12,16 +12,12 @@ from members.models import Event, Member
 from memories.content import read_changes
 from memories.models import Conflict, Job, Memory, Run, RunChange, Version
 from memories.services import consolidating, deciding, records, reverting, runs, schedules
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Answer, Api
+from tests.factories import at
 from tests.memories.plain_engine import PlainEngine, done
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def path(memory: Memory, rest: str = "") -> str:

@@ -18,19 +18,15 @@ from memories.models import File, Held, Memory, Refused, ReviewItem
 from memories.providers import registry
 from memories.providers.base import RecordVersion, View, Writer
 from memories.services import gate, judging, judging_many, policies, records, refusals, reviewing, tallies, undoing
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from tests.pages.people import client_of
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound, VersionConflict
 
 pytestmark = pytest.mark.django_db
 
 SAID = "The waiting heron stands at pier nineteen."
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def hold(alice: Member, memory: Memory) -> None:

@@ -8,29 +8,14 @@ from hypothesis import strategies as st
 
 from members.models import Event, Member
 from memories.models import Held, Memory, ReviewItem, Run, RunChange, Version
-from memories.services import accepting, judging, policies, records, reverting, reviewing, run_asking, runs, undoing
-from memories.services.sight import Place, look
+from memories.services import accepting, judging, policies, records, reverting, reviewing, run_asking, undoing
 from tests import factories
 from tests.conftest import Api
-from tests.memories.plain_engine import done
+from tests.factories import at
+from tests.memories.plain_engine import consolidate, derived
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound, VersionConflict
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain")]
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
-
-
-def consolidate(who: Member, memory: Memory, *said: str) -> Run:
-    for one in said:
-        factories.record(who, memory, one, type="episode")
-    return done(runs.start(at(who, memory)))
-
-
-def words(memory: Memory) -> set[str]:
-    versions = Version.objects.current().filter(memory=memory).exclude(type="episode")
-    return {version.content[0]["text"] for version in versions}
 
 
 def change(run: Run, said: str) -> RunChange:
@@ -61,11 +46,11 @@ def test_an_accepted_change_says_who_and_when_and_stays_when_the_rest_is_undone(
     planned = {step.record_id for step in reverting.steps(at(alice, shared), run.id, rest=True)}
     assert planned == {change(run, one).record_id for one in ("Tea.", "Ash.")}
     reverting.revert(at(alice, shared), run.id, rest=True)
-    assert words(shared) == {"Oak."}
+    assert derived(shared) == {"Oak."}
     shown = api.get(f"/v1/memories/{shared.id}/consolidations/{run.id}/changes", alice)["data"]
     assert {one["x_change"]["accepted_by"] for one in shown} == {"", f"member:{alice.id}"}
     reverting.revert(at(alice, shared), run.id, [accepted.id])
-    assert words(shared) == set()
+    assert derived(shared) == set()
 
 
 def test_what_came_before_an_accepted_change_of_a_record_stays_with_it(
@@ -77,7 +62,7 @@ def test_what_came_before_an_accepted_change_of_a_record_stays_with_it(
     accepting.accept(at(alice, shared), run.id, [second.id])
     reverting.revert(at(alice, shared), run.id, rest=True)
     first.refresh_from_db()
-    assert (words(shared), first.outcome) == ({"Mint."}, "")
+    assert (derived(shared), first.outcome) == ({"Mint."}, "")
 
 
 def change_of(run: Run, said: str) -> str:
@@ -104,7 +89,7 @@ def test_declining_in_the_inbox_takes_the_change_back_and_undoing_that_brings_it
     run = consolidate(agent, shared, "fact: Tea.")
     item_id, shown = decide(alice)
     judging.decline(factories.caller(alice), item_id, shown)
-    assert (words(shared), change(run, "Tea.").outcome) == (set(), "forgotten")
+    assert (derived(shared), change(run, "Tea.").outcome) == (set(), "forgotten")
     undoing.undo(factories.caller(alice), item_id)
     assert change(run, "Tea.").outcome == ""
 
@@ -169,7 +154,7 @@ def test_undoing_the_rest_leaves_exactly_what_was_accepted(plan: list[str]) -> N
         if what == "undo":
             reverting.revert(at(alice, memory), run.id, one)
     reverting.revert(at(alice, memory), run.id, rest=True)
-    assert words(memory) == {f"Number {index}." for index, what in enumerate(plan) if what == "accept"}
+    assert derived(memory) == {f"Number {index}." for index, what in enumerate(plan) if what == "accept"}
 
 
 def test_what_a_person_lets_through_is_a_change_of_the_run_and_no_more_when_that_is_taken_back(
@@ -190,7 +175,7 @@ def test_what_a_person_lets_through_is_a_change_of_the_run_and_no_more_when_that
     assert (run.created, RunChange.objects.filter(run=run).count()) == (0, 0)
     judging.keep(factories.caller(alice), *decide(alice))
     reverting.revert(at(alice, shared), run.id)
-    assert words(shared) == set()
+    assert derived(shared) == set()
 
 
 def test_a_run_of_which_something_waits_asks_once_and_is_answered_by_keeping_all(
@@ -234,7 +219,7 @@ def test_a_run_is_looked_through_by_dismissing_and_not_declined(alice: Member, a
     with pytest.raises(MemoryInvalid):
         judging.decline(factories.caller(alice), item_id, shown)
     judging.dismiss(factories.caller(alice), item_id, shown)
-    assert (words(shared), change(run, "Tea.").accepted_by) == ({"Tea."}, "")
+    assert (derived(shared), change(run, "Tea.").accepted_by) == ({"Tea."}, "")
 
 
 def test_the_rule_takes_delete_and_is_checked(alice: Member, bob: Member, shared: Memory) -> None:

@@ -15,18 +15,14 @@ from memories.consolidation.base import EngineFailed
 from memories.content import read_changes, read_draft
 from memories.models import Conflict, Job, Memory, Refused, Run, RunChange, Version
 from memories.services import consolidating, deciding, erasure, fairness, jobs, records, runs, tree
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Answer, Api
+from tests.factories import at
 from tests.memories.plain_engine import PlainEngine, done
 from uhp_site.http.errors import MemoryNotFound
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain")]
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def path(memory: Memory, rest: str = "") -> str:

@@ -13,19 +13,15 @@ from members.models import Event, Member
 from memories.content import Draft
 from memories.models import Memory, Run, Schedule, Version
 from memories.services import observing, schedules, starting, tree
-from memories.services.sight import Place, look
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from tests.memories.plain_engine import done
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain")]
 
 MONDAY = datetime(2026, 11, 30, 10, 15, tzinfo=UTC)
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def observe(who: Member, memory: Memory, *words: str) -> None:

@@ -17,16 +17,12 @@ from memories.models import Job, Memory, Snapshot, Version
 from memories.providers import locks
 from memories.providers.base import View
 from memories.services import jobs, records, snapshots, tree
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from tests.parallel import at_once
 from uhp_site.http.errors import MemoryForbidden
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def path(memory: Memory, rest: str = "/snapshots") -> str:

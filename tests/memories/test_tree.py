@@ -12,17 +12,13 @@ from memories.models import Embedding, Grant, Job, Memory, Reach, Record, Versio
 from memories.models.tree import MAX_DEPTH
 from memories.services import jobs, listing, tree
 from memories.services.listing import Which
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Api
+from tests.factories import at
 from uhp_site.http.errors import MemoryForbidden, MemoryInvalid, MemoryNotFound
 
 pytestmark = pytest.mark.django_db
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
 
 
 def names(who: Member, which: Which | None = None) -> list[str]:

@@ -10,11 +10,11 @@ import pytest
 from members.models import Event, Member
 from memories.models import Job, Memory, Run, RunChange, Version
 from memories.services import jobs, reverting, runs, tree, undoing_many
-from memories.services.sight import Place, look
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Answer, Api
-from tests.memories.plain_engine import done
+from tests.factories import at
+from tests.memories.plain_engine import consolidate, derived
 from uhp_site.http.errors import MemoryBusy, MemoryForbidden, MemoryNotFound
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain")]
@@ -25,21 +25,6 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three changes are much, and two make a batch."""
     monkeypatch.setattr(undoing_many, "AT_ONCE", 2)
     monkeypatch.setattr(reverting, "TOGETHER", 2)
-
-
-def at(who: Member, memory: Memory) -> Place:
-    return look(factories.caller(who), memory.id)
-
-
-def consolidate(who: Member, memory: Memory, *said: str) -> Run:
-    for one in said:
-        factories.record(who, memory, one, type="episode")
-    return done(runs.start(at(who, memory)))
-
-
-def words(memory: Memory) -> set[str]:
-    versions = Version.objects.current().filter(memory=memory).exclude(type="episode")
-    return {version.content[0]["text"] for version in versions}
 
 
 def revert(api: Api, who: Member, run: Run, body: Any = None, **headers: str) -> Answer:
@@ -66,7 +51,7 @@ def test_a_large_one_is_answered_as_a_small_one(api: Api, alice: Member, shared:
     answer = revert(api, alice, large)
     assert (answer.status, answer.json["object"], answer.json["reverted"]) == (200, "memory.consolidation", True)
     assert (len(answer.json["revert"]["forgotten"]), len(answer.json["revert"]["restored"])) == (5, 1)
-    assert words(shared) == {"Rent is 900."}
+    assert derived(shared) == {"Rent is 900."}
     job = Job.objects.get(kind="revert")
     assert (job.state, job.done, job.total) == ("completed", 6, 6)
     assert revert(api, alice, large).json == answer.json
@@ -76,10 +61,10 @@ def test_a_large_one_is_answered_as_a_small_one(api: Api, alice: Member, shared:
 def test_who_would_rather_not_wait_is_given_the_job(api: Api, alice: Member, shared: Memory, large: Run) -> None:
     answer = revert(api, alice, large, prefer="respond-async")
     assert (answer.status, answer.json["object"], answer.json["status"]) == (202, "memory.job", "pending")
-    assert "Number 0." in words(shared)
+    assert "Number 0." in derived(shared)
     jobs.run(answer.json["id"], KINDS)
     assert api.get(f"/v1/memories/{shared.id}/jobs/{answer.json['id']}", alice)["status"] == "completed"
-    assert words(shared) == {"Rent is 900."}
+    assert derived(shared) == {"Rent is 900."}
 
 
 def test_a_small_one_makes_no_job(api: Api, alice: Member, shared: Memory) -> None:
@@ -121,7 +106,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(
     job.refresh_from_db()
     assert (job.state, job.done) == ("completed", 6)
     assert {name: job.result[name] for name in undoing_many.COUNTED} == {"restored": 1, "forgotten": 5, "skipped": 0}
-    assert words(shared) == {"Rent is 900."}
+    assert derived(shared) == {"Rent is 900."}
     assert Version.objects.filter(content=[{"type": "text", "text": "Rent is 900."}]).count() == 2
     assert Event.objects.filter(action="consolidation.reverted").count() == 1
     jobs.run(job.id, KINDS)
@@ -163,7 +148,7 @@ def test_what_a_job_takes_back_in_part_does_not_cover_the_whole(alice: Member, s
     with pytest.raises(MemoryBusy):
         undoing_many.begin(at(alice, shared), large.id)
     jobs.run(job.id, KINDS)
-    assert words(shared) == {"Number 4.", "Rent is 950."}
+    assert derived(shared) == {"Number 4.", "Rent is 950."}
 
 
 def test_a_request_that_waits_too_long_leaves_the_rest_to_a_worker(
@@ -175,7 +160,7 @@ def test_a_request_that_waits_too_long_leaves_the_rest_to_a_worker(
     assert (answer.status, answer.json["error"]["code"]) == (503, "memory_unavailable")
     assert (job.state, job.done) == ("queued", 2)
     jobs.run(job.id, KINDS)
-    assert words(shared) == {"Rent is 900."}
+    assert derived(shared) == {"Rent is 900."}
 
 
 def test_a_memory_that_is_deleted_meanwhile_ends_it(alice: Member, shared: Memory, large: Run) -> None:
