@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -196,26 +197,16 @@ def delivery(request: ConsoleRequest, webhook_id: str, delivery_id: str) -> Http
 @require_POST
 def redeliver(request: ConsoleRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
     """Send a message once more."""
-    try:
-        webhooks.redeliver(request.caller, webhook_id, delivery_id)
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, "It is sent once more, with the id it had.")
-    return back(request, webhook_id)
+    again = partial(webhooks.redeliver, request.caller, webhook_id, delivery_id)
+    return sent(request, webhook_id, again, "It is sent once more, with the id it had.")
 
 
 @member_page
 @require_POST
 def test(request: ConsoleRequest, webhook_id: str) -> HttpResponse:
     """Send a message that says nothing."""
-    try:
-        webhooks.try_out(request.caller, webhook_id)
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, "A test is on its way; the log shows what comes of it.")
-    return back(request, webhook_id)
+    once = partial(webhooks.try_out, request.caller, webhook_id)
+    return sent(request, webhook_id, once, "A test is on its way; the log shows what comes of it.")
 
 
 @member_page
@@ -269,6 +260,17 @@ def remove(request: ConsoleRequest, webhook_id: str) -> HttpResponse:
     return pages.answer(
         request, "members/webhook_remove.html", context, fragment="confirm", status=422 if error else 200
     )
+
+
+def sent(request: ConsoleRequest, webhook_id: str, send: Callable[[], object], said: str) -> HttpResponse:
+    """Have a message sent, and say so or why not, on the page of the webhook."""
+    try:
+        send()
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, said)
+    return back(request, webhook_id)
 
 
 def back(request: ConsoleRequest, webhook_id: str) -> HttpResponse:

@@ -66,19 +66,16 @@ def accept(place: Place, run_id: str, change_ids: Collection[str] | None = None)
     accepted = own = after = 0
     while rows := list(open_in(run).filter(position__gt=after).order_by("position")[:TOGETHER]):
         after = rows[-1].position
-        done = _accept(place, rows)
+        done = _accept(place, run, rows)
         accepted, own = accepted + done.accepted, own + done.own
     with transaction.atomic():
-        principal = place.caller.member.principal
-        gate.settled(place.memory.id, ReviewItem.Kind.RUN, run.id, principal)
-        if accepted:
-            _happened(place, run, accepted)
+        gate.settled(place.memory.id, ReviewItem.Kind.RUN, run.id, place.caller.member.principal)
     return Accepted(accepted, own)
 
 
-def to_look_at(run: Run) -> QuerySet[RunChange]:
-    """The changes of a run that wrote or closed something."""
-    return RunChange.objects.filter(run=run).exclude(kind=KIND.SUPPORTED, after=None)
+def to_look_at(*runs: Run) -> QuerySet[RunChange]:
+    """The changes of runs that wrote or closed something."""
+    return RunChange.objects.filter(run__in=runs).exclude(kind=KIND.SUPPORTED, after=None)
 
 
 def open_in(run: Run) -> QuerySet[RunChange]:
@@ -88,9 +85,8 @@ def open_in(run: Run) -> QuerySet[RunChange]:
 
 def progress(runs: Sequence[Run]) -> dict[str, Progress]:
     """How far each run was looked through; one query however many."""
-    changes = RunChange.objects.filter(run__in=runs).exclude(kind=KIND.SUPPORTED, after=None)
     looked_at = ~Q(accepted_by="") | Q(outcome__in=UNDONE)
-    counted = changes.order_by().values("run").annotate(total=Count("pk"), seen=Count("pk", filter=looked_at))
+    counted = to_look_at(*runs).order_by().values("run").annotate(total=Count("pk"), seen=Count("pk", filter=looked_at))
     return {row["run"]: Progress(row["total"], row["seen"]) for row in counted}
 
 
@@ -102,18 +98,16 @@ def _chosen(place: Place, run: Run, change_ids: Collection[str]) -> Accepted:
     principal = place.caller.member.principal
     if any(row.outcome in UNDONE or row.accepted_by not in ("", principal) for row in rows):
         raise VersionConflict(judging.CHANGED)
-    done = _accept(place, [row for row in rows if row.accepted_at is None])
+    done = _accept(place, run, [row for row in rows if row.accepted_at is None])
     if done.own:
         raise MemoryForbidden(OWN)
     if not open_in(run).exists():
         gate.settled(place.memory.id, ReviewItem.Kind.RUN, run.id, principal)
-    if done.accepted:
-        _happened(place, run, done.accepted)
     return done
 
 
 @transaction.atomic
-def _accept(place: Place, rows: Sequence[RunChange]) -> Accepted:
+def _accept(place: Place, run: Run, rows: Sequence[RunChange]) -> Accepted:
     histories = provider_of(place).histories(place.memory.id, {row.record_id for row in rows})
     numbered = {(one.id, one.number): one for versions in histories.values() for one in versions}
     theirs = [row for row in rows if not _own(place, row, numbered.get((row.record_id, row.after or 0)))]
@@ -131,6 +125,8 @@ def _accept(place: Place, rows: Sequence[RunChange]) -> Accepted:
     for item in items:
         if (item.record_id, item.version) in versions:
             judging.settle(item, place.caller, State.KEPT, "review.kept", now)
+    if accepted:
+        _happened(place, run, accepted)
     return Accepted(accepted, len(rows) - len(theirs))
 
 
