@@ -33,6 +33,9 @@ class Migration(migrations.Migration):
                 ('retired_at', models.DateTimeField(null=True)),
                 ('organisation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'indexes': [models.Index(fields=['organisation', 'created_at'], name='harness_of_organisation')],
+            },
         ),
         migrations.CreateModel(
             name='Server',
@@ -50,6 +53,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['position'],
+                'constraints': [models.UniqueConstraint(fields=('harness', 'name'), name='mcp_server_name_once')],
             },
         ),
         migrations.CreateModel(
@@ -66,6 +70,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['position'],
+                'constraints': [models.UniqueConstraint(fields=('harness', 'name'), name='skill_name_once')],
             },
         ),
         migrations.CreateModel(
@@ -80,22 +85,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['path'],
+                'constraints': [models.UniqueConstraint(fields=('skill', 'path'), name='skill_path_once')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='harness',
-            index=models.Index(fields=['organisation', 'created_at'], name='harness_of_organisation'),
-        ),
-        migrations.AddConstraint(
-            model_name='server',
-            constraint=models.UniqueConstraint(fields=('harness', 'name'), name='mcp_server_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='skill',
-            constraint=models.UniqueConstraint(fields=('harness', 'name'), name='skill_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='skillfile',
-            constraint=models.UniqueConstraint(fields=('skill', 'path'), name='skill_path_once'),
         ),
     ]

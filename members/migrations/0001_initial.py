@@ -49,6 +49,9 @@ class Migration(migrations.Migration):
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_any_case')],
+            },
         ),
         migrations.CreateModel(
             name='Member',
@@ -62,6 +65,9 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='members', to=settings.AUTH_USER_MODEL)),
                 ('organisation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='members.organisation')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('organisation', 'user'), name='member_once_per_organisation'), models.CheckConstraint(condition=models.Q(('type__in', ['human', 'agent'])), name='member_type_known')],
+            },
         ),
         migrations.CreateModel(
             name='Membership',
@@ -71,6 +77,9 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='members.member')),
                 ('organisation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('member', 'group'), name='membership_once')],
+            },
         ),
         migrations.AddField(
             model_name='group',
@@ -95,22 +104,9 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='credentials', to='members.member')),
                 ('organisation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_any_case'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('member', 'group'), name='membership_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('organisation', 'user'), name='member_once_per_organisation'),
-        ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['human', 'agent'])), name='member_type_known'),
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('prefix__startswith', 'hw_')), name='credential_prefix_shape')],
+            },
         ),
         migrations.AddConstraint(
             model_name='group',
@@ -119,9 +115,5 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='group',
             constraint=models.UniqueConstraint(condition=models.Q(('is_everyone', True)), fields=('organisation',), name='group_one_everyone'),
-        ),
-        migrations.AddConstraint(
-            model_name='credential',
-            constraint=models.CheckConstraint(condition=models.Q(('prefix__startswith', 'hw_')), name='credential_prefix_shape'),
         ),
     ]

@@ -5,9 +5,9 @@ import django.contrib.postgres.search
 import django.db.models.deletion
 import django.db.models.functions.text
 import members.ids
+import pgvector.django.extensions
 import pgvector.django.halfvec
 from django.db import migrations, models
-from pgvector.django import VectorExtension
 
 
 class Migration(migrations.Migration):
@@ -19,7 +19,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        VectorExtension(),
+        pgvector.django.extensions.VectorExtension(
+        ),
         migrations.CreateModel(
             name='Holding',
             fields=[
@@ -46,6 +47,10 @@ class Migration(migrations.Migration):
                 ('organisation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='members.organisation')),
                 ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='memories.memory')),
             ],
+            options={
+                'indexes': [models.Index(models.F('parent'), django.db.models.functions.text.Lower('name'), models.F('id'), name='memory_children_by_name'), models.Index(fields=['organisation', 'creator'], name='memory_of_creator')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('parent', models.F('id')), _negated=True), name='memory_not_its_own_parent')],
+            },
         ),
         migrations.CreateModel(
             name='Grant',
@@ -58,6 +63,10 @@ class Migration(migrations.Migration):
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
                 ('memory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='grants', to='memories.memory')),
             ],
+            options={
+                'indexes': [models.Index(fields=['organisation', 'principal', 'memory'], name='grant_of_principal')],
+                'constraints': [models.UniqueConstraint(fields=('memory', 'principal'), name='grant_once_per_principal'), models.CheckConstraint(condition=models.Q(('privileges__gte', 1), ('privileges__lte', 15)), name='grant_not_empty')],
+            },
         ),
         migrations.CreateModel(
             name='Reach',
@@ -69,6 +78,10 @@ class Migration(migrations.Migration):
                 ('descendant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='upward', to='memories.memory')),
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'indexes': [models.Index(fields=['ancestor', 'descendant'], include=('open', 'distance'), name='reach_downward')],
+                'constraints': [models.UniqueConstraint(fields=('descendant', 'ancestor'), include=('open', 'distance'), name='reach_upward')],
+            },
         ),
         migrations.CreateModel(
             name='Record',
@@ -105,6 +118,10 @@ class Migration(migrations.Migration):
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
                 ('record', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='memories.record')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('invalidated_at', None)), fields=['memory', 'written_at', 'record'], name='version_current'), models.Index(fields=['memory', 'written_at', 'record'], name='version_in_memory'), django.contrib.postgres.indexes.GinIndex(fields=['words'], name='version_words')],
+                'constraints': [models.UniqueConstraint(fields=('record', 'number'), name='version_number_once'), models.UniqueConstraint(condition=models.Q(('invalidated_at', None)), fields=('record',), name='version_one_current'), models.CheckConstraint(condition=models.Q(models.Q(('invalidated_at', None), ('status', 'active')), models.Q(models.Q(('status', 'active'), _negated=True), models.Q(('invalidated_at', None), _negated=True)), _connector='OR'), name='version_closed_when_not_active')],
+            },
         ),
         migrations.CreateModel(
             name='Embedding',
@@ -117,73 +134,9 @@ class Migration(migrations.Migration):
                 ('memory', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
                 ('version', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='embeddings', to='memories.version')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(models.F('parent'), django.db.models.functions.text.Lower('name'), models.F('id'), name='memory_children_by_name'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['organisation', 'creator'], name='memory_of_creator'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('parent', models.F('id')), _negated=True), name='memory_not_its_own_parent'),
-        ),
-        migrations.AddIndex(
-            model_name='grant',
-            index=models.Index(fields=['organisation', 'principal', 'memory'], name='grant_of_principal'),
-        ),
-        migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.UniqueConstraint(fields=('memory', 'principal'), name='grant_once_per_principal'),
-        ),
-        migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.CheckConstraint(condition=models.Q(('privileges__gte', 1), ('privileges__lte', 15)), name='grant_not_empty'),
-        ),
-        migrations.AddIndex(
-            model_name='reach',
-            index=models.Index(fields=['ancestor', 'descendant'], include=('open', 'distance'), name='reach_downward'),
-        ),
-        migrations.AddConstraint(
-            model_name='reach',
-            constraint=models.UniqueConstraint(fields=('descendant', 'ancestor'), include=('open', 'distance'), name='reach_upward'),
-        ),
-        migrations.AddIndex(
-            model_name='version',
-            index=models.Index(condition=models.Q(('invalidated_at', None)), fields=['memory', 'written_at', 'record'], name='version_current'),
-        ),
-        migrations.AddIndex(
-            model_name='version',
-            index=models.Index(fields=['memory', 'written_at', 'record'], name='version_in_memory'),
-        ),
-        migrations.AddIndex(
-            model_name='version',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['words'], name='version_words'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.UniqueConstraint(fields=('record', 'number'), name='version_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.UniqueConstraint(condition=models.Q(('invalidated_at', None)), fields=('record',), name='version_one_current'),
-        ),
-        migrations.AddConstraint(
-            model_name='version',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('invalidated_at', None), ('status', 'active')), models.Q(models.Q(('status', 'active'), _negated=True), models.Q(('invalidated_at', None), _negated=True)), _connector='OR'), name='version_closed_when_not_active'),
-        ),
-        migrations.AddIndex(
-            model_name='embedding',
-            index=models.Index(condition=models.Q(('current', True)), fields=['memory', 'model'], name='embedding_current'),
-        ),
-        migrations.AddIndex(
-            model_name='embedding',
-            index=models.Index(fields=['memory', 'model'], name='embedding_in_memory'),
-        ),
-        migrations.AddConstraint(
-            model_name='embedding',
-            constraint=models.UniqueConstraint(fields=('version', 'model'), name='embedding_once_per_model'),
+            options={
+                'indexes': [models.Index(condition=models.Q(('current', True)), fields=['memory', 'model'], name='embedding_current'), models.Index(fields=['memory', 'model'], name='embedding_in_memory')],
+                'constraints': [models.UniqueConstraint(fields=('version', 'model'), name='embedding_once_per_model')],
+            },
         ),
     ]

@@ -46,6 +46,10 @@ class Migration(migrations.Migration):
                 ('memory', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'indexes': [models.Index(fields=['memory', '-created_at', '-id'], name='run_of_memory'), models.Index(fields=['organisation', '-created_at', '-id'], name='run_of_organisation')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'running'])), fields=('memory',), name='run_one_active')],
+            },
         ),
         migrations.CreateModel(
             name='Conflict',
@@ -63,6 +67,10 @@ class Migration(migrations.Migration):
                 ('this', models.ForeignKey(db_constraint=False, db_index=False, help_text='What was there.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.record')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='found', to='memories.run')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'open')), fields=['memory', '-created_at', '-id'], name='conflict_open'), models.Index(fields=['memory'], name='conflict_in_memory')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('that', None)), fields=('this',), name='conflict_end_asked_once'), models.UniqueConstraint(fields=('this', 'that'), name='conflict_pair_once')],
+            },
         ),
         migrations.CreateModel(
             name='RunChange',
@@ -82,6 +90,10 @@ class Migration(migrations.Migration):
                 ('record', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.record')),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='made', to='memories.run')),
             ],
+            options={
+                'indexes': [models.Index(fields=['run', 'record', 'position'], name='run_change_of_record'), models.Index(fields=['memory'], name='run_change_in_memory')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'position'), name='run_change_once')],
+            },
         ),
         migrations.CreateModel(
             name='Schedule',
@@ -96,6 +108,10 @@ class Migration(migrations.Migration):
                 ('memory', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='schedule_due')],
+                'constraints': [models.UniqueConstraint(fields=('memory',), name='schedule_of_memory_once'), models.UniqueConstraint(condition=models.Q(('memory', None)), fields=('organisation',), name='schedule_of_organisation_once')],
+            },
         ),
         migrations.CreateModel(
             name='Refused',
@@ -109,57 +125,5 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('memory', 'content_hash'), name='refused_once')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['memory', '-created_at', '-id'], name='run_of_memory'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['organisation', '-created_at', '-id'], name='run_of_organisation'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'running'])), fields=('memory',), name='run_one_active'),
-        ),
-        migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['memory', '-created_at', '-id'], name='conflict_open'),
-        ),
-        migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['memory'], name='conflict_in_memory'),
-        ),
-        migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(condition=models.Q(('that', None)), fields=('this',), name='conflict_end_asked_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(fields=('this', 'that'), name='conflict_pair_once'),
-        ),
-        migrations.AddIndex(
-            model_name='runchange',
-            index=models.Index(fields=['run', 'record', 'position'], name='run_change_of_record'),
-        ),
-        migrations.AddIndex(
-            model_name='runchange',
-            index=models.Index(fields=['memory'], name='run_change_in_memory'),
-        ),
-        migrations.AddConstraint(
-            model_name='runchange',
-            constraint=models.UniqueConstraint(fields=('run', 'position'), name='run_change_once'),
-        ),
-        migrations.AddIndex(
-            model_name='schedule',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='schedule_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='schedule',
-            constraint=models.UniqueConstraint(fields=('memory',), name='schedule_of_memory_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='schedule',
-            constraint=models.UniqueConstraint(condition=models.Q(('memory', None)), fields=('organisation',), name='schedule_of_organisation_once'),
         ),
     ]

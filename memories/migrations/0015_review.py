@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'memories_held',
+                'indexes': [models.Index(fields=['memory', 'record_id'], name='held_of_record'), models.Index(fields=['record_id'], name='held_by_record'), models.Index(condition=models.Q(('state', 'waiting')), fields=['memory', 'content_hash'], name='held_waiting_in_memory'), models.Index(condition=models.Q(('draft__isnull', False)), fields=['decided_at'], name='held_with_words')],
             },
         ),
         migrations.CreateModel(
@@ -70,6 +71,10 @@ class Migration(migrations.Migration):
                 ('memory', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'open')), fields=['memory', 'created_at', 'id'], name='review_item_oldest'), models.Index(condition=models.Q(('state', 'open')), fields=['memory', '-weight', 'id'], name='review_item_strongest'), models.Index(fields=['memory', 'key'], name='review_item_by_key'), models.Index(fields=['memory', 'writer', '-created_at'], name='review_item_of_writer'), models.Index(fields=['record_id'], name='review_item_of_record'), models.Index(condition=models.Q(('undo__isnull', False)), fields=['reviewer', '-decided_at'], name='review_item_undoable'), models.Index(condition=models.Q(('due_at__isnull', False), ('state', 'open')), fields=['due_at'], name='review_item_due'), models.Index(fields=['organisation', 'decided_at'], name='review_item_decided')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('memory', 'key'), name='review_item_open_once')],
+            },
         ),
         migrations.CreateModel(
             name='ReviewPolicy',
@@ -82,57 +87,5 @@ class Migration(migrations.Migration):
                 ('memory', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
                 ('organisation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='members.organisation')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='held',
-            index=models.Index(fields=['memory', 'record_id'], name='held_of_record'),
-        ),
-        migrations.AddIndex(
-            model_name='held',
-            index=models.Index(fields=['record_id'], name='held_by_record'),
-        ),
-        migrations.AddIndex(
-            model_name='held',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['memory', 'content_hash'], name='held_waiting_in_memory'),
-        ),
-        migrations.AddIndex(
-            model_name='held',
-            index=models.Index(condition=models.Q(('draft__isnull', False)), fields=['decided_at'], name='held_with_words'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['memory', 'created_at', 'id'], name='review_item_oldest'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['memory', '-weight', 'id'], name='review_item_strongest'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(fields=['memory', 'key'], name='review_item_by_key'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(fields=['memory', 'writer', '-created_at'], name='review_item_of_writer'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(fields=['record_id'], name='review_item_of_record'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(condition=models.Q(('undo__isnull', False)), fields=['reviewer', '-decided_at'], name='review_item_undoable'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(condition=models.Q(('due_at__isnull', False), ('state', 'open')), fields=['due_at'], name='review_item_due'),
-        ),
-        migrations.AddIndex(
-            model_name='reviewitem',
-            index=models.Index(fields=['organisation', 'decided_at'], name='review_item_decided'),
-        ),
-        migrations.AddConstraint(
-            model_name='reviewitem',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('memory', 'key'), name='review_item_open_once'),
         ),
     ]
