@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,13 @@ def to_uuid(value: object, prefix: str) -> uuid.UUID:
     if not text.startswith(prefix) or not HEX.fullmatch(digits):
         return NOBODY
     return uuid.UUID(hex=digits)
+
+
+def digits(ids: Iterable[str], prefix: str) -> list[str]:
+    """What stands behind the prefix of each id, without those of any other shape: a database reads ten thousand of them
+    in a tenth of the time that as many `uuid.UUID` take to be made."""
+    start = len(prefix)
+    return [one[start:] for one in ids if one.startswith(prefix) and HEX.fullmatch(one, start)]
 
 
 def is_id(value: object, prefix: str) -> bool:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from members import credentials
 from members import services as members
 from members.callers import caller_for, principals_by_member
-from members.ids import NOBODY, mint, to_uuid
+from members.ids import NOBODY, digits, mint, to_uuid
 from members.models import Credential, Group, Member, Membership, Organisation, User
 from members.services import Refused
 from tests import factories
@@ -204,3 +204,9 @@ def test_ids_are_ordered_by_time() -> None:
 def test_the_built_in_group_is_found_by_what_it_is_not_by_its_name(organisation: Organisation) -> None:
     everyone = Group.objects.get(organisation=organisation, is_everyone=True)
     assert everyone.name == Group.EVERYONE
+
+
+def test_digits_are_those_of_ids_of_this_shape_alone() -> None:
+    one, other = mint("hmem_"), mint("hmem_")
+    wrong = ("", "hmem_", one[:-1], f"{one}0", one.upper(), one.replace("hmem_", "hrec_"), f"{one}\n", f"x{one}")
+    assert digits([one, *wrong, other], "hmem_") == [one.removeprefix("hmem_"), other.removeprefix("hmem_")]

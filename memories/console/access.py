@@ -24,7 +24,7 @@ from uhp_site.http.fields import Fields
 
 from .forms import ChangeForm, GiveForm
 from .memory import memory_context
-from .nodes import Crumb, address, breadcrumb
+from .nodes import Crumb, address, breadcrumb, located
 from .principals import choices, named
 from .questions import Question, led
 
@@ -150,7 +150,7 @@ def grant_change(request: ConsoleRequest, memory_id: str, grant_id: str) -> Http
     # The form that gives access may be on the same page: a label must lead to the field of its own form.
     form = ChangeForm(chosen, initial={"privileges": grant.held.words}, auto_id="change_%s")
     if request.method == "GET" and not form.is_valid():
-        view = Reader(request.caller).memories([place.memory])[0]
+        view = located(request, place.memory)
         context = {
             **shell(request, "memories"),
             **breadcrumb(request, view, last=True),
@@ -217,7 +217,7 @@ def restrict(request: ConsoleRequest, memory_id: str) -> HttpResponse:
 
 def asked(request: ConsoleRequest, place: Place, question: Question, error: str) -> dict[str, Any]:
     """What a question about the access to a memory shows, or its last step."""
-    view = Reader(request.caller).memories([place.memory])[0]
+    view = located(request, place.memory)
     return {
         **shell(request, "memories"),
         **breadcrumb(request, view, last=True),

@@ -165,7 +165,7 @@ def paths_of(request: ConsoleRequest, memory_ids: Collection[str], shown: Memory
     principals = request.caller.principals
     tree = Memory.objects.of(request.organisation.id)
     memories = list(tree.filter(pk__in=memory_ids).with_privileges(principals).held_by(principals, Privilege.READ))
-    views = Reader(request.caller).memories(memories)
+    views = Reader(request.caller).memories(memories, counted=False)
     above = {one for view in views for one in view.ancestors}
     allowed = (shown if shown is not None else tree).filter(pk__in=above)
     known = {one.id: one for one in allowed}

@@ -44,7 +44,7 @@ def find(request: ConsoleRequest) -> HttpResponse:
     found = finding.find(request.caller, words, PAGE, after) if words else finding.Found((), None)
     url = address(request, "find")
     following = pagination.make_cursor(*found.next) if found.next else None
-    views = Reader(request.caller).memories(found.memories)
+    views = Reader(request.caller).memories(found.memories, counted=False)
     context = {
         **shell(request, "memories"),
         "words": words,

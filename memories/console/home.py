@@ -72,10 +72,9 @@ def overview(request: ConsoleRequest) -> HttpResponse:
 def needs(request: ConsoleRequest) -> Sequence[Need]:
     """What waits for the person, most urgent first; nothing that does not."""
     caller, found = request.caller, list[Need]()
-    waiting = reviewing.inbox(caller, limit=1)
-    if waiting.total:
-        oldest = waiting.items[0].created_at if waiting.items else None
-        found.append(Need("to review", waiting.total, address(request, "inbox"), "eye", since=oldest))
+    waiting, oldest = reviewing.waiting(caller)
+    if waiting:
+        found.append(Need("to review", waiting, address(request, "inbox"), "eye", since=oldest))
     failed = background.listed(caller, MOST_FAILED + 1, states=[Job.State.FAILED])
     if failed:
         count = min(len(failed), MOST_FAILED)

@@ -30,7 +30,7 @@ from uhp_site.http.fields import Fields
 from uhp_site.http.text import json_flaw
 
 from .forms import DescribeForm
-from .nodes import address, breadcrumb, level
+from .nodes import address, breadcrumb, level, located
 from .past import moment
 from .principals import named
 from .questions import Question, led
@@ -205,7 +205,7 @@ def delete(request: ConsoleRequest, memory_id: str) -> HttpResponse:
     """Delete a memory with everything below, after its name was typed where there is much to lose."""
     place = look(request.caller, memory_id)
     place.require(Privilege.DELETE)
-    view = Reader(request.caller).memories([place.memory])[0]
+    view = located(request, place.memory)
     question = Question(impact.of_deleting(place), place.memory.name, always_typed=True)
     error = question.error(request.POST) if request.method == "POST" else ""
     if request.method == "POST" and not error:

@@ -21,7 +21,7 @@ from uhp_site.http.errors import MemoryBusy, MemoryForbidden, MemoryInvalid, Mem
 from uhp_site.http.fields import Fields
 
 from .find import found_views
-from .nodes import address, breadcrumb
+from .nodes import address, breadcrumb, located
 from .questions import Question, led
 from .tree import may_plant
 
@@ -91,7 +91,7 @@ def choose(request: ConsoleRequest, place: Place, error: str = "") -> HttpRespon
     following = pagination.make_cursor(*found.next) if found.next else None
     context = {
         **head(request, place),
-        "places": found_views(request, Reader(request.caller).memories(found.memories), url),
+        "places": found_views(request, Reader(request.caller).memories(found.memories, counted=False), url),
         "words": words,
         "url": url,
         "top_url": f"{url}?to={TOP}" if may_plant(request) and place.memory.parent_id else None,
@@ -105,7 +105,7 @@ def choose(request: ConsoleRequest, place: Place, error: str = "") -> HttpRespon
 
 def head(request: ConsoleRequest, place: Place) -> dict[str, Any]:
     """What is above either page."""
-    view = Reader(request.caller).memories([place.memory])[0]
+    view = located(request, place.memory)
     return {**shell(request, "memories"), **breadcrumb(request, view, last=True), "memory": place.memory}
 
 

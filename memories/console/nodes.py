@@ -96,6 +96,11 @@ def node(request: ConsoleRequest, view: MemoryView, above: Privilege) -> NodeVie
     )
 
 
+def located(request: ConsoleRequest, memory: Memory) -> MemoryView:
+    """A memory that the person sees, with what is above it; nothing in it is counted."""
+    return Reader(request.caller).memories([memory], counted=False)[0]
+
+
 def breadcrumb(request: ConsoleRequest, view: MemoryView, *, last: bool = False) -> dict[str, Any]:
     """The memories above one, as far up as the person sees; hidden ones are said to be there, never named."""
     above = Memory.objects.in_bulk(view.ancestors)
@@ -108,7 +113,7 @@ def breadcrumb(request: ConsoleRequest, view: MemoryView, *, last: bool = False)
 
 def opened(request: ConsoleRequest, nodes: Sequence[NodeView], memory_id: str) -> None:
     """Read the levels down to a memory, so that the page shows it open without a script."""
-    view = Reader(request.caller).memories([listing.look(request.caller, memory_id).memory])[0]
+    view = located(request, listing.look(request.caller, memory_id).memory)
     path = [*view.ancestors, memory_id]
     for step in path:
         found = next((one for one in nodes if one.id == step), None)

@@ -135,7 +135,8 @@ def ancestors_of(request: ConsoleRequest, memories: Sequence[asking.Held]) -> di
     """What is above each memory as the person sees it today, root first."""
     principals = request.caller.principals
     rows = Memory.objects.of(request.organisation.id).filter(pk__in=[one.id for one in memories])
-    views = Reader(request.caller).memories(list(rows.held_by(principals).with_privileges(principals)))
+    found = list(rows.held_by(principals).with_privileges(principals))
+    views = Reader(request.caller).memories(found, counted=False)
     return {view.memory.id: view.ancestors for view in views}
 
 

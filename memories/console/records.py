@@ -29,7 +29,7 @@ from uhp_site.http.downloads import send
 from uhp_site.http.fields import Fields
 
 from .differences import readable
-from .nodes import address, breadcrumb
+from .nodes import address, breadcrumb, located
 from .principals import Named, named, writers
 
 EXCERPT = 240
@@ -152,7 +152,7 @@ def version_asked(place: Place, newest: Sequence[RecordVersion], asked: int | No
 
 def frame(request: ConsoleRequest, place: Place) -> dict[str, Any]:
     """What pages on a record show around themselves."""
-    view = Reader(request.caller).memories([place.memory], counted=False)[0]
+    view = located(request, place.memory)
     return {**shell(request, "memories"), **breadcrumb(request, view, last=True)}
 
 

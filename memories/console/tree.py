@@ -21,7 +21,7 @@ from uhp_site.http.errors import MemoryInvalid
 from uhp_site.http.fields import Fields
 
 from .forms import MemoryForm
-from .nodes import NodeView, address, breadcrumb, level, node, opened
+from .nodes import NodeView, address, breadcrumb, level, located, node, opened
 
 
 @member_page
@@ -82,7 +82,7 @@ def create(request: ConsoleRequest, memory_id: str | None = None) -> HttpRespons
         else:
             messages.success(request, f"{memory.name} was created.")
             return redirect("console:memory", request.organisation.slug, memory.id)
-    above = breadcrumb(request, Reader(request.caller).memories([place.memory])[0], last=True) if place else {}
+    above = breadcrumb(request, located(request, place.memory), last=True) if place else {}
     context = {
         **shell(request, "memories"),
         **above,

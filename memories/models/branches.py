@@ -47,22 +47,17 @@ class Change(NamedTuple):
 
 def at_or_below(memory: Memory) -> Sequence[Below]:
     """A memory and everything under it, nearest first."""
-    return [
-        Below(*row)
-        for row in _rows(
-            """
-            WITH node AS MATERIALIZED (
-                SELECT m.id, m.parent_id, m.restricted, m.provider, m.creator,
-                       row_number() OVER (ORDER BY r.distance, m.id) - 1 AS position
-                FROM memories_reach r JOIN memories_memory m ON m.id = r.descendant_id
-                WHERE r.ancestor_id = %s
-            )
-            SELECT encode(uuid_send(node.id), 'hex'), up.position, node.restricted, node.provider, node.creator
-            FROM node LEFT JOIN node up ON up.id = node.parent_id ORDER BY node.position
-            """,
-            memory,
-        )
-    ]
+    rows = _rows(
+        """
+        SELECT encode(uuid_send(m.id), 'hex'), encode(uuid_send(m.parent_id), 'hex'),
+               m.restricted, m.provider, m.creator
+        FROM memories_reach r JOIN memories_memory m ON m.id = r.descendant_id
+        WHERE r.ancestor_id = %s ORDER BY r.distance, m.id
+        """,
+        memory,
+    )
+    numbers = {row[0]: number for number, row in enumerate(rows)}
+    return [Below(key, numbers.get(parent), *rest) for key, parent, *rest in rows]
 
 
 def grants_below(memory: Memory) -> Sequence[Given]:

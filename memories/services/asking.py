@@ -271,7 +271,8 @@ def what(
     if person.hindered is Cause.DEACTIVATED:
         return Reachable(person, (), None)
     depth = Reach.objects.filter(descendant=OuterRef("pk")).order_by("-distance").values("distance")[:1]
-    tree = Memory.objects.of(caller.organisation_id).held_by(caller.principals, needed).held_by(person.principals)
+    tree = Memory.objects.of(caller.organisation_id)
+    tree = tree.filter(tree.covered_by(caller.principals, needed), tree.covered_by(person.principals))
     rows = annotated(
         tree.with_privileges(person.principals)
         .with_privileges(person.principals, field="parent", alias="held_above")
@@ -280,7 +281,7 @@ def what(
         sort_name=Lower("name"),
     )
     if changes:
-        known = tree.held_q(caller.principals, needed, field="parent")
+        known = tree.covered_by(caller.principals, needed, field="parent")
         # What comes through from above is as it is there: it differs only where nothing does, or something sits.
         direct = StoredHolding.objects.filter(principal__in=list(person.principals)).values("memory_id")
         rows = rows.filter((ENTERED_ANEW | Q(pk__in=direct)) & ~Q(held=F("held_above")) | ~known)

@@ -26,7 +26,8 @@ class Found:
 
 def find(caller: Caller, words: str, limit: int, after: tuple[Any, ...] | None = None) -> Found:
     """Memories in whose name or description every word occurs, those named so first."""
-    found = Memory.objects.of(caller.organisation_id).held_by(caller.principals)
+    tree = Memory.objects.of(caller.organisation_id)
+    found = tree.filter(tree.covered_by(caller.principals))
     return _page(caller, matching(found, words), words, limit, after)
 
 
@@ -42,7 +43,8 @@ def newest(caller: Caller, limit: int) -> Sequence[everywhere.Found]:
 
 def places_to_move(caller: Caller, memory: Memory, words: str, limit: int, after: tuple[Any, ...] | None) -> Found:
     """Where a memory could be moved to: where the caller may create, outside the branch, and not where it is."""
-    may_create = Memory.objects.of(caller.organisation_id).held_by(caller.principals, Privilege.CREATE)
+    tree = Memory.objects.of(caller.organisation_id)
+    may_create = tree.filter(tree.covered_by(caller.principals, Privilege.CREATE))
     inside = Memory.objects.at_or_below(memory).values("pk")
     outside = may_create.exclude(pk__in=inside).exclude(pk=memory.parent_id or "")
     return _page(caller, matching(outside, words), words, limit, after)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.models import BooleanField, Count, Exists, F, Func, Min, OuterRef, Q, QuerySet, Value
 
 from members.callers import Caller
 from memories.access import Privilege
@@ -120,6 +120,14 @@ def inbox(
         return Page(page, total, None)
     last = page[-1]
     return Page(page, total, (str(last.weight) if order == "strongest" else last.created_at.isoformat(), last.id))
+
+
+def waiting(caller: Caller) -> tuple[int, datetime | None]:
+    """How much the caller may decide, and since when the oldest of it waits; nothing for an agent."""
+    if caller.member.type != "human":
+        return 0, None
+    found = open_for(caller).aggregate(count=Count("pk"), oldest=Min("created_at"))
+    return found["count"], found["oldest"]
 
 
 def open_for(caller: Caller) -> QuerySet[ReviewItem]:

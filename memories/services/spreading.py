@@ -52,7 +52,12 @@ class Branch:
         self.count = len(self._nodes)
         self.layout = Layout([one.above or 0 for one in self._nodes], [one.restricted for one in self._nodes])
         numbers = {one.key: number for number, one in enumerate(self._nodes)}
-        made = ((one.creator, number, int(Privilege.ALL)) for number, one in enumerate(self._nodes) if number)
+        # Whoever made what is above, too, holds everything on it by that; a branch is mostly made by few.
+        made = (
+            (one.creator, number, int(Privilege.ALL))
+            for number, one in enumerate(self._nodes)
+            if number and (one.restricted or one.creator != self._nodes[one.above or 0].creator)
+        )
         given = (
             (one.principal, numbers[one.key], one.privileges)
             for one in branches.grants_below(place.memory)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Q
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
@@ -45,7 +45,7 @@ def tally(caller: Caller, days: int = DAYS) -> Tally:
     """The numbers of the memories where the caller reviews, of the last so many days in UTC; three queries."""
     now = timezone.now()
     since = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    waiting = reviewing.open_for(caller).aggregate(count=Count("pk"), oldest=Min("created_at"))
+    waiting, oldest = reviewing.waiting(caller)
     mine = ReviewItem.objects.filter(
         organisation_id=caller.organisation_id, memory__in=reviewing.reviewable(caller, Q())
     ).order_by()
@@ -69,8 +69,8 @@ def tally(caller: Caller, days: int = DAYS) -> Tally:
         .order_by("-written", "writer")[:MOST_WRITERS]
     )
     return Tally(
-        waiting=waiting["count"],
-        oldest=waiting["oldest"],
+        waiting=waiting,
+        oldest=oldest,
         decided=by_day | dict(decided),
         writers=tuple(Fared(row["writer"], row["written"], row["kept"], row["declined"]) for row in writers),
     )

@@ -78,6 +78,10 @@ def check_queries(truth: Truth, caller: Caller) -> None:
         assert set(under) == truth.holding(member, privilege), f"{member} {privilege!r}"
         upper = Reach.objects.filter(descendant__in=tops, ancestor__in=tops, open=True, distance__gt=0)
         assert not upper.exists(), "a top below another"
+        for field in ("pk", "parent"):
+            one_by_one, at_once = tree.held_q(who, privilege, field=field), tree.covered_by(who, privilege, field=field)
+            assert ids(tree.filter(at_once)) == ids(tree.filter(one_by_one)), f"{member} {privilege!r} {field}"
+            assert ids(tree.filter(~at_once)) == ids(tree.filter(~one_by_one)), f"not {member} {privilege!r} {field}"
     both: Any = tree.with_privileges(who).with_privileges(who, field="parent", alias="held_above")
     held = truth.held[member.id]
     seen = {one for one, some in held.items() if some}
