@@ -28,7 +28,7 @@ from tests.pages.people import html_of, pages_of, tree_of
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 GRAVE = """async (rules) => {
   const some = rules.length ? { runOnly: rules } : {};
-  const { violations } = await axe.run(document, { resultTypes: ["violations"], ...some });
+  const { violations } = await axe.run(document, { resultTypes: ["violations"], preload: false, ...some });
   return violations.filter((one) => ["serious", "critical"].includes(one.impact))
     .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`));
 }"""
@@ -96,6 +96,11 @@ def first_of_each(member: Member) -> list[str]:
     return [addresses[0] for addresses in pages_of(member).values()]
 
 
+def once_a_path(addresses: Sequence[str]) -> list[str]:
+    """Of several addresses that differ in what is asked alone, the first."""
+    return list({address.partition("?")[0]: address for address in reversed(addresses)}.values())
+
+
 def console_routes() -> Iterator[tuple[str, str]]:
     """The name of every route of the console, and its kind as the crawl calls it."""
 
@@ -157,7 +162,7 @@ def test_no_page_has_a_grave_fault_in_any_light_and_none_is_wider_than_a_phone(o
     faults = []
     for look, options in LOOKS.items():
         page = visit(owner, tree_of(owner), bypass_csp=True, **options)
-        for address in addresses:
+        for address in addresses if look == "light" else once_a_path(addresses):
             page.set_viewport_size(options["viewport"])
             go(page, address)
             faults += [f"{address}, {look}: {fault}" for fault in grave(page, RULES[look])]
