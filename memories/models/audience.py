@@ -76,6 +76,6 @@ def audience(
         )
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return [
-        Source(*row)._replace(memory_id=memories.to_python(row[6]), grant_id=grants.to_python(row[10]) or "")
+        Source._make((*row[:6], memories.to_python(row[6]), *row[7:10], grants.to_python(row[10]) or ""))
         for row in rows
     ]

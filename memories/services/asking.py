@@ -8,7 +8,7 @@ is said, and not where.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -46,6 +46,8 @@ from .grants import PRINCIPAL
 from .sight import Place
 
 GROUP = "group"
+# What somebody holds, the reasons that may be named, and whether there are others.
+_Explained = tuple[Privilege, tuple["Reason", ...], bool]
 
 
 @dataclass(frozen=True)
@@ -216,29 +218,39 @@ def who(
     sources = audience(place.memory, most=limit + 1, after=key, named=named, type=type)
     counted = sources or (audience(place.memory, most=1, named=named, type=type) if after else ())
     found = [list(theirs) for _, theirs in groupby(sources, key=attrgetter("member_id"))]
-    chain = _seen_now(place)
+    chain, known = _seen_now(place), dict[Hashable, _Explained]()
     end = found[limit - 1][0] if len(found) > limit else None
     return Audience(
         chain.where,
-        tuple(_reaching(chain, theirs) for theirs in found[:limit]),
+        tuple(_reaching(chain, theirs, known) for theirs in found[:limit]),
         counted[0].total if counted else 0,
         (end.sort_name, f"member:{end.member_id}") if end else None,
     )
 
 
-def _reaching(chain: _Chain, theirs: Sequence[FoundSource]) -> Reaching:
-    """Somebody who reaches the memory, by what was found to give it to them."""
-    one, holdings = theirs[0], dict[str, list[Holding]]()
-    for source in theirs:
-        held = Holding(source.principal, Privilege(source.privileges), source.grant_id)
-        holdings.setdefault(source.memory_id, []).append(held)
+def _reaching(chain: _Chain, theirs: Sequence[FoundSource], known: dict[Hashable, _Explained]) -> Reaching:
+    """Somebody who reaches the memory, by what was found to give it to them; `known` says it of others like them."""
+    one = theirs[0]
     principal = f"member:{one.member_id}"
     principals = frozenset({principal, *(source.principal for source in theirs)})
     person = Person(principal, one.name, one.type, principals, None if one.keyed else Cause.NO_KEY)
+    # Hundreds may get the same from the same groups; what somebody holds by themself is in nobody else's key.
+    alike = tuple((source.memory_id, source.principal, source.privileges, source.grant_id) for source in theirs)
+    explained = known.get(alike)
+    if explained is None:
+        explained = known[alike] = _explained(chain, principals, theirs)
+    return Reaching(person, *explained)
+
+
+def _explained(chain: _Chain, principals: Collection[str], theirs: Sequence[FoundSource]) -> _Explained:
+    holdings = dict[str, list[Holding]]()
+    for source in theirs:
+        held = Holding(source.principal, Privilege(source.privileges), source.grant_id)
+        holdings.setdefault(source.memory_id, []).append(held)
     nodes = [Node(node.id, node.restricted, tuple(holdings.get(node.id, ()))) for node in chain.nodes]
     explained = explain(principals, nodes)
     groups = {source.principal: source.group_name for source in theirs if source.group_name}
-    return Reaching(person, explained.privileges, *chain.reasons(explained.sources, groups))
+    return explained.privileges, *chain.reasons(explained.sources, groups)
 
 
 def _rows(chain: _Chain, people: Sequence[Person], groups: Mapping[str, str]) -> tuple[Reaching, ...]:
