@@ -96,6 +96,10 @@
       const menu = event.target.closest?.("details[data-menu][open]");
       if (menu) menu.open = false;
       menu?.querySelector("summary").focus();
+      // In a field for words the first Escape would only empty the field.
+      const asking = event.target.closest?.("dialog[open]:has([data-jump])");
+      if (asking) event.preventDefault();
+      asking?.close();
     }
     const search = document.querySelector("[data-search]");
     if (search && event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey)) {

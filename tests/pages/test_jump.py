@@ -49,6 +49,15 @@ def test_control_k_and_the_arrows_lead_to_a_memory(visit: Visit, alice: Member, 
     expect(page.get_by_role("heading", level=1, name="Shared")).to_be_visible()
 
 
+def test_one_escape_leaves_it_whatever_was_typed(visit: Visit, alice: Member, shared: Memory) -> None:
+    page = visit(alice, tree_of(alice))
+    page.keyboard.press("Control+k")
+    words = page.get_by_role("dialog").get_by_role("searchbox")
+    words.fill("shar")
+    words.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_each_kind_of_thing_is_found(alice: Member, shared: Memory, team: Group, rent: RecordVersion) -> None:
     factories.member(alice.organisation, "Tanner", type="agent")
     factories.group(alice.organisation, name="Tanners")
