@@ -19,7 +19,7 @@ from django.utils.http import urlencode
 from members import services as members
 from members.models import Credential, Event, Group, Invitation, Member, User
 from memories.access import Privilege
-from memories.console.audit import harmless
+from memories.console.audit_export import harmless
 from memories.models import Grant, Memory
 from memories.services import records
 from memories.services.sight import look
