@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from memories.services import (
+    comparing,
     consolidating,
     digests,
     erasure,
@@ -81,6 +82,12 @@ def review_indexes() -> None:
 def make_vectors() -> None:
     """Make the vectors that could not be made when their records were written."""
     reembed.sweep()
+
+
+@shared_task(name="memories.compare_items")
+def compare_items() -> None:
+    """Say of what was written whether its memory says it already, or says otherwise."""
+    comparing.sweep()
 
 
 @shared_task(name="memories.sweep_reviews")

@@ -68,6 +68,7 @@ app.conf.update(
         "sweep-runs": {"task": "memories.sweep_runs", "schedule": 30.0, "options": {"expires": 30}},
         "sweep-files": {"task": "memories.sweep_files", "schedule": 3600.0, "options": {"expires": 3600}},
         "sweep-reviews": {"task": "memories.sweep_reviews", "schedule": 300.0, "options": {"expires": 300}},
+        "compare-items": {"task": "memories.compare_items", "schedule": 15.0, "options": {"expires": 15}},
         "make-vectors": {"task": "memories.make_vectors", "schedule": 60.0, "options": {"expires": 60}},
         "tend-indexes": {"task": "memories.tend_indexes", "schedule": 60.0, "options": {"expires": 60}},
         "review-indexes": {"task": "memories.review_indexes", "schedule": 6 * 3600.0, "options": {"expires": 3600}},

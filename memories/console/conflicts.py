@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -13,8 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from members.shell import ConsoleRequest, member_page
 from memories.access import Privilege
 from memories.content import MAX_TITLE, read_draft
+from memories.models import ReviewItem
 from memories.providers.base import RecordVersion
-from memories.services import deciding
+from memories.services import deciding, reviewing
 from memories.services.deciding import Decision, Pair
 from memories.services.sight import Place, look
 from uhp_site.http import pages, pagination
@@ -22,6 +24,7 @@ from uhp_site.http.errors import InvalidInput, MemoryInvalid, VersionConflict
 from uhp_site.http.fields import Fields
 
 from . import differences
+from .inbox_rows import Row, decided
 from .memory import memory_context
 from .nodes import address
 from .principals import writers
@@ -51,8 +54,17 @@ def conflicts(request: ConsoleRequest, memory_id: str) -> HttpResponse:
         **listed(request, place),
         "runs_url": address(request, "runs", memory_id),
         "decides": Privilege.WRITE in place.privileges,
+        # Asked for by the whole page alone.
+        "last": partial(decided_here, request, place),
     }
     return pages.answer(request, "memories/conflicts.html", context, fragment="conflicts")
+
+
+def decided_here(request: ConsoleRequest, place: Place) -> Row | None:
+    """What this person decided last, when that was a conflict of this memory and can be taken back."""
+    last = next(iter(decided(request)), None) if reviewing.may_review(request.caller, place) else None
+    here = last is not None and last.kind == ReviewItem.Kind.CONFLICT
+    return last if here and last and last.memory_url == address(request, "memory", place.memory.id) else None
 
 
 def listed(request: ConsoleRequest, place: Place) -> dict[str, Any]:

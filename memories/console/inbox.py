@@ -137,7 +137,7 @@ def undo(request: ConsoleRequest, item_id: str) -> HttpResponse:
     try:
         undoing.undo(request.caller, item_id)
     except VersionConflict:
-        messages.error(request, "This cannot be taken back any more: the record was changed since.")
+        messages.error(request, "This cannot be taken back any more: what it was about was changed since.")
         return redirect(address(request, "inbox"))
     messages.success(request, "The decision was taken back.")
     return redirect(address(request, "inbox-item", item_id) + asked(request).query)

@@ -18,6 +18,7 @@ from memories.models import ReviewItem, Run
 from memories.providers.base import RecordVersion
 from memories.services import accepting, deciding, held, reverting, reviewing, triage
 from memories.services import records as verbs
+from memories.services.comparing import said_by
 from memories.services.judging import MAX_NOTE
 from memories.services.reviewing import Looked, Near
 from memories.signals.base import Signal, Span
@@ -27,7 +28,7 @@ from uhp_site.http import pages
 from uhp_site.http.errors import MemoryNotFound
 
 from . import conflicts, differences
-from .inbox_rows import KINDS, STATES, Asked, asked, called, decided, reason, reasons, runs_of
+from .inbox_rows import KINDS, Asked, asked, called, decided, reason, reasons, runs_of, state_of
 from .nodes import address
 from .principals import writers
 from .records import part_context, record_context
@@ -102,7 +103,7 @@ def about(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
             "kind_word": KINDS.get(found.kind, found.kind),
             "waits": seen.waits,
             "open": found.state == ReviewItem.State.OPEN,
-            "state": STATES.get(found.state, ""),
+            "state": state_of(found),
             "decided_at": found.decided_at,
             "reviewer": names.get(found.reviewer),
             "note": found.note,
@@ -132,7 +133,7 @@ def body(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
     version = seen.version
     assert version is not None, "only called for what says something"
     place, near = seen.place, reviewing.nearest(seen)
-    found = look_at(reviewing.said_by(version.draft), dict(verbs.without_reason(version.draft).attributes or {}))
+    found = look_at(said_by(version.draft), dict(verbs.without_reason(version.draft).attributes or {}))
     writer = writers(request.organisation.id, [version.writer])[version.writer]
     record = record_context(request, version, writer)
     shown = {**record, "parts": parts(record["parts"], version.draft, found)}
@@ -140,7 +141,7 @@ def body(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
     return {
         "record": shown,
         "record_url": kept,
-        "noticed": noticed(seen, found, reviewing.compared(seen, near)),
+        "noticed": noticed(request, seen, found, reviewing.compared(seen, near)),
         "change": difference(request, seen.before, version) if seen.before and seen.item.kind == "revised" else None,
         "sources": sources(request, version),
         "near": nearby(request, seen, near),
@@ -149,14 +150,38 @@ def body(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
     }
 
 
-def noticed(seen: Looked, found: Sequence[Signal], compared: Sequence[Signal]) -> list[dict[str, Any]]:
-    """Every reason with its sentence, strongest first, and the words that it is about."""
+def noticed(
+    request: ConsoleRequest, seen: Looked, found: Sequence[Signal], compared: Sequence[Signal]
+) -> list[dict[str, Any]]:
+    """Every reason with its sentence, strongest first, the words that it is about, and the records it was told by.
+
+    `gone` says that none of those is there any more.
+    """
     known = {one.name: one for one in reasons(seen.item.signals)}
     known |= {one.name: reason(one.name, one.weight, one.reason) for one in (*found, *compared)}
-    said = reviewing.said_by(seen.version.draft) if seen.version else ""
+    said = said_by(seen.version.draft) if seen.version else ""
     spans = {one.name: one.spans for one in found}
     listed = sorted(known.values(), key=lambda one: -one.weight)
-    return [{"reason": one, "quotes": quotes(said, spans.get(one.name, ()))} for one in listed]
+    about = {one["name"]: one["records"] for one in seen.item.signals if "records" in one}
+    there = reviewing.named(seen)
+    others = {
+        name: [
+            {"title": there[one].name, "url": address(request, "record", there[one].memory_id, one)}
+            for one in ids
+            if one in there
+        ]
+        for name, ids in about.items()
+    }
+    now = {one.name for one in compared}
+    return [
+        {
+            "reason": one,
+            "quotes": quotes(said, spans.get(one.name, ())),
+            "others": others.get(one.name, ()),
+            "gone": one.name in others and not others[one.name] and one.name not in now,
+        }
+        for one in listed
+    ]
 
 
 def quotes(said: str, spans: Iterable[Span]) -> list[dict[str, str]]:
@@ -237,13 +262,13 @@ def sources(request: ConsoleRequest, version: RecordVersion) -> dict[str, Any]:
 
 def nearby(request: ConsoleRequest, seen: Looked, near: Sequence[Near]) -> list[dict[str, Any]]:
     """Existing records near an item, each with what the two differ in, word by word."""
-    said = reviewing.said_by(seen.version.draft) if seen.version else ""
+    said = said_by(seen.version.draft) if seen.version else ""
     return [
         {
             "id": one.version.id,
             "title": one.version.name,
             "url": address(request, "record", one.version.memory_id, one.version.id),
-            "pieces": differences.words(reviewing.said_by(one.version.draft), said),
+            "pieces": differences.words(said_by(one.version.draft), said),
             "differs": differing(one.differences),
             "episode": one.version.draft.type == "episode" or one.version.follows is not None,
         }
@@ -279,7 +304,7 @@ def run(request: ConsoleRequest, seen: Looked) -> dict[str, Any]:
         return {"gone": True}
     progress = accepting.progress([found]).get(found.id)
     return {
-        "noticed": noticed(seen, (), ()),
+        "noticed": noticed(request, seen, (), ()),
         "looked_at": progress,
         "run_undo_url": address(request, "run-revert", seen.place.memory.id, found.id)
         if reverting.remaining(found).exists()

@@ -15,6 +15,7 @@ from memories.models import ReviewItem, Run
 from memories.services import reviewing, triage
 from memories.services.reviewing import Filters
 from memories.signals.base import NOTABLE
+from memories.signals.context import CONFLICT, NEAR_DUPLICATE
 from uhp_site.http.fields import Fields
 
 from .nodes import address
@@ -53,6 +54,11 @@ SIGNAL_NAMES = {
     "instruction.fence": "fence",
     "instruction.call": "tool call",
     "instruction.disguised": "disguised instruction",
+}
+# What the inbox is narrowed down to by choosing: all of a kind, and what is told beside other records.
+SIGNALS = {
+    **{one: word.capitalize() for one, word in SIGNAL_KINDS.items()},
+    **{one: SIGNAL_NAMES[one].capitalize() for one in (NEAR_DUPLICATE, CONFLICT)},
 }
 ORDERS = {"oldest": "Oldest first", "strongest": "Strongest signal first"}
 STATES = {
@@ -159,7 +165,7 @@ def choices(request: ConsoleRequest, seen: Asked) -> list[dict[str, Any]]:
         "memory": ("Memory", [("", "All memories"), *triage.memories_of(caller)]),
         "kind": ("What", [("", "Everything"), *((value, word.capitalize()) for value, word in KINDS.items())]),
         "writer": ("Writer", [("", "Anybody"), *((one, names[one].name) for one in writers)]),
-        "signal": ("Signal", [("", "Any or none"), *((one, word.capitalize()) for one, word in SIGNAL_KINDS.items())]),
+        "signal": ("Signal", [("", "Any or none"), *SIGNALS.items()]),
         "waits": ("State", [("", "Held or live"), ("yes", "Held"), ("no", "Live")]),
         "standing": ("Standing", [("", "Either"), ("yes", "Standing"), ("no", "Not standing")]),
     }
@@ -198,12 +204,19 @@ def rows(request: ConsoleRequest, items: Sequence[ReviewItem], query: str = "") 
                 created_at=item.created_at,
                 due_at=item.due_at,
                 times=item.times,
-                state=STATES.get(item.state, ""),
+                state=state_of(item),
                 decided_at=item.decided_at,
                 undo_url=address(request, "inbox-undo", item.id) + query,
             )
         )
     return found
+
+
+def state_of(item: ReviewItem) -> str:
+    """What became of an item, in a word or two; empty while it is open."""
+    if item.kind == ReviewItem.Kind.CONFLICT and item.state == ReviewItem.State.KEPT:
+        return "Decided"
+    return STATES.get(item.state, "")
 
 
 def runs_of(items: Iterable[ReviewItem]) -> dict[str, str]:

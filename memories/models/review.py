@@ -111,13 +111,16 @@ class ReviewItem(models.Model):
     held = models.ForeignKey(Held, on_delete=models.CASCADE, null=True, related_name="items")
     subject = models.CharField(max_length=80, blank=True, default="", help_text="The conflict or the run.")
     content_hash = models.CharField(max_length=64, blank=True, default="", help_text="Keyed.")
-    signals = models.JSONField(default=list, help_text="Names, weights and reasons; nothing of the text.")
+    signals = models.JSONField(
+        default=list, help_text="Names, weights and reasons; nothing of the text. Of other records their ids."
+    )
     weight = models.FloatField(default=0.0, help_text="Of the strongest signal.")
     writer = models.CharField(max_length=180, blank=True, default="", help_text="The principal that wrote it.")
     writer_type = models.CharField(max_length=10, blank=True, default="")
     on_behalf_of = models.CharField(max_length=180, blank=True, default="")
     type = models.CharField(max_length=80, blank=True, default="")
     standing = models.BooleanField(default=False)
+    to_compare = models.BooleanField(default=False, help_text="With what its memory says; then that is a reason, too.")
     times = models.PositiveIntegerField(default=1, help_text="How often the same was found.")
     also = models.JSONField(default=list, help_text="Other new records that say the same.")
     created_at = models.DateTimeField()
@@ -141,6 +144,11 @@ class ReviewItem(models.Model):
                 fields=["reviewer", "-decided_at"], condition=Q(undo__isnull=False), name="review_item_undoable"
             ),
             models.Index(fields=["due_at"], condition=Q(state="open", due_at__isnull=False), name="review_item_due"),
+            models.Index(
+                fields=["organisation", "created_at"],
+                condition=Q(state="open", to_compare=True),
+                name="review_item_to_compare",
+            ),
             models.Index(fields=["organisation", "decided_at"], name="review_item_decided"),
         ]
 

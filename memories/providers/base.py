@@ -281,6 +281,10 @@ class Provider(Protocol):
         """The best candidates by each signal, within these memories only; unordered."""
         ...
 
+    def alike(self, memory_id: str, text: str, limit: int) -> Sequence[RecordVersion]:
+        """The current records of one memory that share most words with a text, best first; episodes are left out."""
+        ...
+
     def named(self, memory_ids: Sequence[str], phrases: Collection[str], view: View) -> Named:
         """Which of these phrases (lower case) name somebody or something that these memories know of."""
         ...

@@ -17,7 +17,7 @@ from memories.embedders.base import Embedder
 from memories.models import Embedding, Memory, Record, Snapshot, Version
 from uhp_site.http.errors import RecordNotFound
 
-from . import active, candidates, fields, filtering, links, locks, newest, vectors, words
+from . import active, alike, candidates, fields, filtering, links, locks, newest, vectors, words
 from .base import (
     Awaiting,
     Change,
@@ -175,6 +175,10 @@ class NativeProvider:
     def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
         """By meaning, alone and in context, by words, and by whom it names."""
         return candidates.find(memory_ids, question, lambda: active.embedder_for(memory_ids, self._embedder))
+
+    def alike(self, memory_id: str, text: str, limit: int) -> Sequence[RecordVersion]:
+        """By the words as they are indexed."""
+        return [_shown(version) for version in alike.found(memory_id, text, limit)]
 
     def named(self, memory_ids: Sequence[str], phrases: Collection[str], view: View) -> Named:
         """Speakers of episodes, and the titles of entity records."""

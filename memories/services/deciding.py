@@ -1,10 +1,14 @@
-"""Conflicts: two records that differ in what matters, or of which a member wrote one. A person decides, once."""
+"""Conflicts: two records that differ in what matters, or of which a member wrote one. A person decides, once.
+
+A decision can be taken back with the others of the inbox (`undoing`): what was forgotten is written anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -13,11 +17,12 @@ from django.utils import timezone
 from members import events
 from memories.access import Privilege
 from memories.content import Draft
-from memories.models import Conflict, ReviewItem
+from memories.models import Conflict
 from memories.providers.base import RecordVersion
-from uhp_site.http.errors import MemoryInvalid, MemoryNotFound
+from uhp_site.http.errors import MemoryInvalid, MemoryNotFound, VersionConflict
 
 from . import gate, records, refusals
+from .judging import CHANGED, Step
 from .records import provider_of
 from .sight import Place
 
@@ -88,16 +93,23 @@ def decide(place: Place, conflict_id: str, decision: Decision, draft: Draft | No
         raise MemoryInvalid("There is one record to decide about.", param="decision")
     keeps_this = decision in (Decision.THIS, Decision.BOTH)
     keeps_that = decision in (Decision.THAT, Decision.BOTH)
+    steps, waits = list[Step](), ""
     for version, keeps in ((pair.this, keeps_this), (pair.that, keeps_that)):
         if version is not None and not keeps:
             records.forget(place, version.id, records.Expected(frozenset({version.number})))
+            steps.append(Step(place.memory.id, version.id, version.number, version.number))
     if draft is not None:
-        records.remember(place, draft)
+        written = records.remember(place, draft)
         refusals.accept(place.memory.id, [refusals.content_hash(place.memory.id, draft)])
+        if written.review:
+            waits = written.id
+        else:
+            steps.append(Step(place.memory.id, written.id, written.number))
     conflict.state, conflict.decision = Conflict.State.DECIDED, decision
     conflict.decided_by, conflict.decided_at = place.caller.member.principal, timezone.now()
     conflict.save(update_fields=["state", "decision", "decided_by", "decided_at"])
-    gate.settled(place.memory.id, ReviewItem.Kind.CONFLICT, conflict.id, place.caller.member.principal)
+    undo = {"steps": [vars(step) for step in steps], "conflict": conflict.id, "waits": waits}
+    gate.decided(place.memory.id, conflict.id, place.caller.member.principal, undo)
     caller = place.caller
     events.record(
         caller.organisation_id,
@@ -108,3 +120,26 @@ def decide(place: Place, conflict_id: str, decision: Decision, draft: Draft | No
         decision=decision.value,
     )
     return conflict
+
+
+def reopen(place: Place, undo: Mapping[str, Any]) -> None:
+    """Open a conflict again whose decision was taken back, after its steps were; in that transaction.
+
+    Raises MemoryForbidden without read and write, VersionConflict when one of its records is not there any more, or
+    when somebody let through what was written in place of both.
+    """
+    place.require(Privilege.READ | Privilege.WRITE)
+    conflict = Conflict.objects.select_for_update().filter(memory_id=place.memory.id, pk=undo["conflict"]).first()
+    if conflict is None or conflict.state != Conflict.State.DECIDED:
+        raise VersionConflict(CHANGED)
+    if undo["waits"] and gate.withdraw(place, undo["waits"], records.writer(place)) is None:
+        raise VersionConflict(CHANGED)
+    conflict.state, conflict.decision, conflict.decided_by, conflict.decided_at = Conflict.State.OPEN, "", "", None
+    conflict.save(update_fields=["state", "decision", "decided_by", "decided_at"])
+    try:
+        pair = find(place, conflict.id)
+    except MemoryNotFound:
+        raise VersionConflict(CHANGED) from None
+    # Forgetting said that this is not wanted; now it is asked again.
+    back = [one for one in (pair.this, pair.that) if one and one.id in {step["record_id"] for step in undo["steps"]}]
+    refusals.accept(place.memory.id, [refusals.content_hash(place.memory.id, one.draft) for one in back])

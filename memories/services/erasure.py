@@ -23,7 +23,7 @@ from memories.providers import registry
 from memories.providers.base import Provider
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound, MemoryUnavailable, OnHold, RecordNotFound
 
-from . import derivatives, golden, held, holds, jobs, leftovers
+from . import comparing, derivatives, golden, held, holds, jobs, leftovers
 from .records import provider_of
 from .sight import Place
 
@@ -163,6 +163,7 @@ def _remove(job: Job, provider: Provider) -> None:
     removed = provider.erase(ids)
     drafts = held.erase(job.organisation_id, ids)
     questions = golden.erase(job.organisation_id, ids)
+    reasons = comparing.erase(job.organisation_id, erased)
     named = {*removed.file_ids, *drafts.file_ids}
     names = release(named)
     files = named - set(File.objects.filter(pk__in=named).values_list("id", flat=True))
@@ -179,6 +180,7 @@ def _remove(job: Job, provider: Provider) -> None:
             **removed.counts,
             **drafts.counts,
             **({"golden": questions} if questions else {}),
+            **({"reasons": reasons} if reasons else {}),
             "answers": answers,
             "files": len(names),
         },
@@ -188,11 +190,13 @@ def _remove(job: Job, provider: Provider) -> None:
 
 
 def _verify(job: Job, provider: Provider) -> None:
-    ids = [record_id for _, record_id in job.result["erased"]]
+    erased = [(memory_id, record_id) for memory_id, record_id in job.result["erased"]]
+    ids = [record_id for _, record_id in erased]
     left = {
         **provider.left(ids),
         "held": held.left(job.organisation_id, ids),
         "golden": golden.left(job.organisation_id, ids),
+        "reasons": comparing.left(job.organisation_id, erased),
         "answers": idempotency.kept(job.organisation_id, ids),
         "files": sum(store().exists(name) for name in job.result["bytes"]),
     }

@@ -6,7 +6,7 @@ Screening that fails stops the write. Nothing here asks for permission: whoever 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +25,7 @@ from memories.signals.look import look_at
 from memories.signals.policy import Mode, Outcome, Policy, Written, strongest
 from uhp_site.http.errors import MemoryUnavailable
 
-from . import held, refusals, telling
+from . import comparing, held, refusals, telling
 from .policies import policy_of
 from .sight import Place
 
@@ -77,7 +77,7 @@ def revise(memory: Memory, record_id: str, change: Change, writer: Writer) -> Re
 
     def screened(head: RecordVersion) -> Draft:
         draft = change(head)
-        ruling = judge(memory, draft, writer, head.follows)
+        ruling = judge(memory, draft, writer, head.follows, record_id=head.id)
         if ruling.outcome == Outcome.HOLD:
             raise _Waits(draft, head, ruling)
         rulings.append(ruling)
@@ -107,7 +107,7 @@ def amend(place: Place, record_id: str, change: Change, writer: Writer) -> Recor
     if kept is None:
         return None
     draft = change(held.version_of(kept))
-    ruling = judge(place.memory, draft, writer)
+    ruling = judge(place.memory, draft, writer, record_id=kept.record_id)
     kept.draft, kept.content_hash = held.line(draft), refusals.content_hash(place.memory.id, draft)
     kept.save(update_fields=["draft", "content_hash"])
     return _wait(place.memory, kept, draft, ruling)
@@ -125,17 +125,24 @@ def withdraw(place: Place, record_id: str, writer: Writer) -> RecordVersion | No
     return version
 
 
-def judge(memory: Memory, draft: Draft, writer: Writer, follows: Followed | None = None) -> Ruling:
-    """What becomes of a draft. Raises MemoryUnavailable when it could not be screened."""
+def judge(
+    memory: Memory, draft: Draft, writer: Writer, follows: Followed | None = None, *, record_id: str = ""
+) -> Ruling:
+    """What becomes of a draft, the next version of a record when one is named.
+
+    Raises MemoryUnavailable when it could not be screened.
+    """
     try:
         policy = policy_of(memory)
-        return _judge(memory, policy, draft, writer, follows)
+        return _judge(memory, policy, draft, writer, follows, record_id)
     except Exception as failure:
         log.error("screening_failed", memory_id=memory.id, failure=type(failure).__name__)
         raise MemoryUnavailable("What was written could not be screened, so it was not kept; try again.") from failure
 
 
-def _judge(memory: Memory, policy: Policy, draft: Draft, writer: Writer, follows: Followed | None) -> Ruling:
+def _judge(
+    memory: Memory, policy: Policy, draft: Draft, writer: Writer, follows: Followed | None, record_id: str
+) -> Ruling:
     kind = writer.kind if writer.kind == "provider" else writer.type or "human"
     if not policy.rules and (policy.mode == Mode.OFF or (policy.mode == Mode.FLAG and kind == "human")):
         return Ruling(Outcome.LIVE)
@@ -154,6 +161,9 @@ def _judge(memory: Memory, policy: Policy, draft: Draft, writer: Writer, follows
         confidence=float(confidence) if isinstance(confidence, int | float) else None,
         signals=tuple(signals),
     )
+    if policy.compares(written):
+        signals += comparing.at_write(memory, draft, writer, record_id)
+        written = replace(written, signals=tuple(signals))
     return Ruling(policy.decide(written), tuple(signals), policy.accept_after_days)
 
 
@@ -192,17 +202,29 @@ def settled(
     _close(asked, state, reviewer)
 
 
+def decided(memory_id: str, conflict_id: str, reviewer: str, undo: Mapping[str, Any]) -> None:
+    """Close what asked about a conflict, with what taking the decision back needs.
+
+    Also what somebody had closed without deciding, before one was decided after all.
+    """
+    asked = ReviewItem.objects.filter(memory_id=memory_id, kind=Kind.CONFLICT, subject=conflict_id)
+    _close(asked, State.KEPT, reviewer, undo)
+
+
 def settled_records(memory_id: str, record_ids: Collection[str], reviewer: str, state: ReviewItem.State) -> None:
     """Close what asked about live records that somebody has decided about elsewhere."""
     about = ReviewItem.objects.filter(memory_id=memory_id, record_id__in=record_ids, held=None, state=State.OPEN)
     _close(about.filter(kind__in=[Kind.NEW, Kind.REVISED]), state, reviewer)
 
 
-def _close(items: QuerySet[ReviewItem], state: ReviewItem.State, reviewer: str = "") -> None:
+def _close(
+    items: QuerySet[ReviewItem], state: ReviewItem.State, reviewer: str = "", undo: Mapping[str, Any] | None = None
+) -> None:
     found = list(items.select_for_update())
     for one in found:
         one.state, one.reviewer, one.decided_at = state, reviewer, timezone.now()
-    ReviewItem.objects.bulk_update(found, ["state", "reviewer", "decided_at"])
+        one.undo = undo or one.undo
+    ReviewItem.objects.bulk_update(found, ["state", "reviewer", "decided_at", *(["undo"] if undo else [])])
     telling.decided(found)
 
 
@@ -235,8 +257,14 @@ def _look(
     version: int | None = None,
     waiting: Held | None = None,
 ) -> None:
-    signals = [{"name": one.name, "weight": one.weight, "reason": one.reason} for one in ruling.signals]
-    shown = {**facts, "version": version, "held": waiting, "signals": signals, "weight": strongest(ruling.signals)}
+    shown = {
+        **facts,
+        "version": version,
+        "held": waiting,
+        "signals": [comparing.kept(one) for one in ruling.signals],
+        "weight": strongest(ruling.signals),
+        "to_compare": kind in (Kind.NEW, Kind.REVISED) and facts["type"] != comparing.EPISODE,
+    }
     same = ReviewItem.objects.filter(memory=memory, key=key)
     if kind == Kind.REVISED and waiting is None:
         # What its writer goes on writing at is one thing to look at.

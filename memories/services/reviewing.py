@@ -16,15 +16,16 @@ from django.db.models import BooleanField, Count, Exists, F, Func, Min, OuterRef
 
 from members.callers import Caller
 from memories.access import Privilege
-from memories.content import Draft, Reference, words_of
+from memories.content import Reference
 from memories.models import Held, Memory, ReviewItem
 from memories.providers import registry
 from memories.providers.base import Question, RecordVersion, View
 from memories.signals.base import Signal
-from memories.signals.context import Difference, Nearby, conflict, differences, near_duplicate
+from memories.signals.context import Difference, differences
 from uhp_site.http.errors import MemoryForbidden, MemoryNotFound
 
-from . import held
+from . import comparing, held
+from .comparing import said_by
 from .records import provider_of
 from .sight import Place, look
 
@@ -231,17 +232,20 @@ def nearest(seen: Looked, words: str = "") -> list[Near]:
 
 def compared(seen: Looked, near: Sequence[Near]) -> tuple[Signal, ...]:
     """That an item says what another record says already, or says otherwise than one; told of what is near it now."""
-    if seen.version is None:
+    version, item = seen.version, seen.item
+    if version is None:
         return ()
-    said = said_by(seen.version.draft)
-    others = [Nearby(one.version.id, said_by(one.version.draft)) for one in near]
-    same, other = near_duplicate(said, others), conflict(said, others)
-    return tuple(one for one in (same, other[0] if other else None) if one)
+    others, before = [one.version for one in near], None if seen.waits else version.written_at
+    return comparing.reasons(version.draft, others, but=[item.record_id, *item.also], before=before)
 
 
-def said_by(draft: Draft) -> str:
-    """The title and the words of a draft."""
-    return words_of(draft.title, draft.content, {})
+def named(seen: Looked) -> Mapping[str, RecordVersion]:
+    """The records that the reasons of an item name, by their ids; those that are forgotten or erased are absent."""
+    ids = {record_id for one in seen.item.signals for record_id in one.get("records", ())}
+    if not ids:
+        return {}
+    heads = provider_of(seen.place).heads(Reference(one, memory_id=seen.place.memory.id) for one in ids)
+    return {version.id: version for version in heads.values() if version.status == "active"}
 
 
 def filtered(found: QuerySet[ReviewItem], filters: Filters) -> QuerySet[ReviewItem]:

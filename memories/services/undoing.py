@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from uhp_site.http.errors import MemoryNotFound, UHPError, VersionConflict
 
-from . import judging, looked_at, refusals, reviewing
+from . import deciding, judging, looked_at, refusals, reviewing, types
 from .judging import CHANGED, Step
 from .records import writer
 from .sight import look
@@ -31,7 +32,8 @@ State = ReviewItem.State
 def undo(caller: Caller, item_id: str) -> ReviewItem:
     """Take back one of the caller's last twenty decisions of a day; the item is open again.
 
-    Raises MemoryNotFound when it is none of those, VersionConflict when a record was changed since.
+    Raises MemoryNotFound when it is none of those, VersionConflict, and nothing is done, when a record was changed
+    since. A conflict takes what deciding it took: MemoryForbidden without write.
     """
     ReviewItem.objects.select_for_update().filter(organisation_id=caller.organisation_id, pk=item_id).first()
     item = next((one for one in reviewing.recent(caller, LAST) if one.id == item_id), None)
@@ -45,6 +47,8 @@ def undo(caller: Caller, item_id: str) -> ReviewItem:
         _back(step, writer(place))
     if taken.get("refused"):
         refusals.accept(item.memory_id, [item.content_hash])
+    if taken.get("conflict"):
+        deciding.reopen(place, taken)
     if item.held_id:
         _wait_again(item)
     looked_at.unfollow(item)
@@ -75,7 +79,8 @@ def _back(step: Step, by: Writer) -> None:
             unchanged(head)
             if old is None:
                 raise VersionConflict(CHANGED)
-            return old.draft
+            registered = types.find(memory.organisation_id, old.draft.type)
+            return replace(old.draft, projection=registered.text) if registered else old.draft
 
         done = provider.revise(memory.id, step.record_id, again, by)
         done = done or provider.reopen(memory.id, step.record_id, again, by)

@@ -28,12 +28,16 @@ class Span:
 
 @dataclass(frozen=True)
 class Signal:
-    """One reason to look twice. `weight` is from 0 to 1; the reason is a sentence and quotes nothing of the text."""
+    """One reason to look twice. `weight` is from 0 to 1; the reason is a sentence and quotes nothing of the text.
+
+    `records` are the ids of other records that it is about, too.
+    """
 
     name: str
     weight: float
     reason: str
     spans: tuple[Span, ...] = ()
+    records: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from .base import Signal
 
+# What is only told beside other records of the same memory.
+NEAR_DUPLICATE, CONFLICT = "context.near_duplicate", "context.conflict"
+COMPARED = frozenset({NEAR_DUPLICATE, CONFLICT})
 # From this share of common words on two texts say the same, or nearly; below the second they have little in common.
 SAME = 0.9
 ALIKE = 0.6
@@ -93,24 +96,24 @@ def differences(mine: str, theirs: str) -> tuple[Difference, ...]:
 
 
 def near_duplicate(text: str, nearby: Iterable[Nearby]) -> Signal | None:
-    """That a record says the same already, or nearly, and nothing else."""
-    best = max((max(overlap(text, one.text), one.similarity if _same(text, one) else 0) for one in nearby), default=0.0)
-    if best < SAME:
+    """That records say the same already, or nearly, and nothing else; and which."""
+    same = [one.record_id for one in nearby if _says(text, one.text) or (_alike(text, one) and _same(text, one))]
+    if not same:
         return None
-    return Signal("context.near_duplicate", 0.5, "It says what another record says already.")
+    return Signal(NEAR_DUPLICATE, 0.5, "It says what another record says already.", records=tuple(same))
 
 
 def conflict(text: str, nearby: Iterable[Nearby]) -> tuple[Signal, Nearby] | None:
     """That a record says otherwise in a number, a date, a name or a negation; and which one."""
     for one in sorted(nearby, key=lambda near: -max(near.similarity, overlap(text, near.text))):
-        if overlap(text, one.text) < ALIKE:
+        if overlap(text, one.text) < ALIKE or _says(text, one.text):
             continue
         kinds = [found.kind for found in differences(text, one.text)]
         telling = [kind for kind in kinds if kind != "words"]
         # One word for another is a conflict of words only when nearly all the rest is the same.
         if telling and len(kinds) <= 3:
             reason = f"It differs from another record in a {' and a '.join(telling)}."
-            return Signal("context.conflict", 0.6, reason), one
+            return Signal(CONFLICT, 0.6, reason, records=(one.record_id,)), one
     return None
 
 
@@ -135,6 +138,15 @@ def lowest_trust(sources: Sequence[str]) -> Signal | None:
     weight = round((1 - TRUST[lowest]) * 0.6, 2)
     spoken = {"agent": "an agent", "provider": "a provider", "outside": "something outside the memory"}[lowest]
     return Signal("context.trust", weight, f"The least trusted of its sources is {spoken}.")
+
+
+def _says(mine: str, theirs: str) -> bool:
+    """Whether two texts are the same words in the same order, whatever their capitals and signs."""
+    return WORD.findall(mine.lower()) == WORD.findall(theirs.lower())
+
+
+def _alike(text: str, one: Nearby) -> bool:
+    return max(overlap(text, one.text), one.similarity) >= SAME
 
 
 def _same(text: str, one: Nearby) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from uhp_site.http.errors import MemoryInvalid
 from uhp_site.http.fields import Fields
 
 from .base import NOTABLE, Signal
+from .context import COMPARED
 
 MAX_RULES = 50
 MAX_WORDS = 50
@@ -65,6 +66,11 @@ class Rule:
     signals: tuple[str, ...] = ()
     weight: float = NOTABLE
 
+    @property
+    def asks_to_compare(self) -> bool:
+        """Whether it names a signal that is only told beside other records."""
+        return any(name in self.signals for name in ("context", *COMPARED))
+
     def fits(self, written: Written) -> bool:
         """Whether this is the case."""
         if self.writer and not {written.writer, written.principal} & set(self.writer):
@@ -90,6 +96,15 @@ class Policy:
     mode: Mode = Mode.FLAG
     rules: tuple[Rule, ...] = ()
     accept_after_days: int | None = None
+
+    def compares(self, written: Written) -> bool:
+        """Whether what becomes of a write hangs on what its memory says already: a rule that comes first asks that."""
+        for rule in self.rules:
+            if rule.fits(written):
+                return False
+            if rule.asks_to_compare and replace(rule, signals=()).fits(written):
+                return True
+        return False
 
     def decide(self, written: Written) -> Outcome:
         """What becomes of a write. By its mode alone, `flag` is about what agents and providers write."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from members.models import Member
 from memories.content import Draft
 from memories.filters import All, Filter, Some, has_attribute, matches, of_status, written_by
-from memories.models import Memory
+from memories.models import CommonWord, Memory
 from memories.providers import registry
 from memories.providers.base import Change, Provider, RecordVersion, View, Writer
 from tests import factories
@@ -169,3 +169,37 @@ def test_a_filter_is_no_reason_for_a_short_page(provider: Provider, memory: Memo
         if after is None:
             break
     assert pages == [["Number 0.", "Number 4."], ["Number 8."]]
+
+
+FERRY = "The ferry to the island leaves from pier 2 on weekdays."
+
+
+def test_what_says_nearly_the_same_is_found_before_what_shares_some_words(provider: Provider, memory: Memory) -> None:
+    other = provider.remember(memory.id, said(FERRY.replace("2", "3")), WRITER)
+    for number in range(12):
+        provider.remember(memory.id, said(f"{FERRY} {' '.join(f'w{n}x{number}' for n in range(90))}"), WRITER)
+        provider.remember(memory.id, said(f"The ferry number {number}."), WRITER)
+    same = provider.remember(memory.id, said(FERRY.upper()), WRITER)
+    assert [one.id for one in provider.alike(memory.id, FERRY, 2)] == [same.id, other.id]
+
+
+def test_what_is_alike_is_current_said_in_no_conversation_and_of_this_memory(
+    provider: Provider, memory: Memory, alice: Member
+) -> None:
+    provider.remember(factories.memory(alice).id, said(FERRY), WRITER)
+    provider.remember(memory.id, replace(said(FERRY), type="episode"), WRITER)
+    forgotten = provider.remember(memory.id, said(FERRY), WRITER)
+    provider.forget(memory.id, forgotten.id)
+    record = provider.remember(memory.id, said(FERRY), WRITER)
+    assert [one.id for one in provider.alike(memory.id, FERRY, 5)] == [record.id]
+    assert provider.revise(memory.id, record.id, to(said("Tea at four.")), WRITER)
+    assert provider.alike(memory.id, FERRY, 5) == []
+    assert provider.alike(memory.id, "", 5) == []
+
+
+def test_what_says_nearly_the_same_is_found_where_its_words_are_common(provider: Provider, memory: Memory) -> None:
+    common = [CommonWord(organisation=memory.organisation, lexeme=one, records=20_000) for one in ("ferri", "island")]
+    CommonWord.objects.bulk_create(common)
+    same = provider.remember(memory.id, said(FERRY), WRITER)
+    assert [one.id for one in provider.alike(memory.id, FERRY, 2)] == [same.id]
+    assert [one.id for one in provider.alike(memory.id, "The ferry.", 2)] == [same.id]

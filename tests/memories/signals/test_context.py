@@ -89,3 +89,26 @@ def test_the_least_trusted_source_counts() -> None:
     assert "outside" in lowest.reason
     assert lowest_trust(["human"]) is None
     assert lowest_trust([]) is None
+
+
+def test_one_number_in_many_words_is_a_conflict_and_no_duplicate() -> None:
+    text = " ".join(f"word{chr(97 + number)}" for number in range(26))
+    mine, theirs = f"{text} 3", near(f"{text} 4")
+    assert near_duplicate(mine, [theirs]) is None
+    found = conflict(mine, [theirs])
+    assert found is not None
+    assert found[0].records == ("hrec_1",)
+
+
+def test_other_capitals_are_no_other_name() -> None:
+    mine, theirs = "The key is with ada now.", near("The key is with Ada now")
+    assert conflict(mine, [theirs]) is None
+    found = near_duplicate(mine, [theirs])
+    assert found is not None
+    assert found.records == ("hrec_1",)
+
+
+@given(WORDS, WORDS)
+def test_nothing_is_said_again_and_otherwise_at_once(one: list[str], other: list[str]) -> None:
+    mine, theirs = " ".join(one), near(" ".join(other))
+    assert near_duplicate(mine, [theirs]) is None or conflict(mine, [theirs]) is None
