@@ -40,8 +40,9 @@ def inbox(request: ConsoleRequest) -> HttpResponse:
     """What waits for this person, page by page, narrowed down by what the address says."""
     seen, url = asked(request), address(request, "inbox")
     after = pagination.read_cursor(Fields(request.GET.dict()), (str, str))
+    among = reviewing.desk(request.caller)
     try:
-        page = reviewing.inbox(request.caller, seen.filters, order=seen.order, limit=PAGE, after=after)
+        page = reviewing.inbox(request.caller, seen.filters, order=seen.order, limit=PAGE, after=after, among=among)
     except ValueError:
         raise MemoryInvalid("The cursor is not one that this server gave.", param="cursor") from None
     following = pagination.make_cursor(*page.next) if page.next else None
@@ -49,7 +50,7 @@ def inbox(request: ConsoleRequest) -> HttpResponse:
         **shell(request, "review"),
         "items": rows(request, page.items, seen.query),
         "total": page.total,
-        "filters": choices(request, seen),
+        "filters": choices(request, seen, among),
         "orders": [(value, label, value == seen.order) for value, label in ORDERS.items()],
         "filtered": bool(seen.values.keys() - {"order"}),
         "inbox_url": url,
@@ -58,7 +59,7 @@ def inbox(request: ConsoleRequest) -> HttpResponse:
         "first_url": f"{url}{seen.query}" if after else None,
         # Asked for by the whole page alone.
         "decided": partial(decided, request),
-        "numbers": partial(numbers, request),
+        "numbers": partial(numbers, request, among),
     }
     return pages.answer(request, "memories/inbox.html", context, fragment="inbox")
 

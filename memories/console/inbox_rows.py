@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.http import urlencode
 
 from members.shell import ConsoleRequest
@@ -156,13 +157,12 @@ def asked(request: ConsoleRequest) -> Asked:
     return Asked(filters, order, {name: value for name, value in given.items() if value})
 
 
-def choices(request: ConsoleRequest, seen: Asked) -> list[dict[str, Any]]:
-    """The filters as selects: name, label, chosen value and options."""
-    caller = request.caller
-    writers = triage.writers_of(caller)
+def choices(request: ConsoleRequest, seen: Asked, among: QuerySet[ReviewItem]) -> list[dict[str, Any]]:
+    """The filters as selects: name, label, chosen value and options, of all the items there are to choose from."""
+    writers = triage.writers_of(among)
     names = called(request, writers)
     options: dict[str, tuple[str, Iterable[tuple[str, str]]]] = {
-        "memory": ("Memory", [("", "All memories"), *triage.memories_of(caller)]),
+        "memory": ("Memory", [("", "All memories"), *triage.memories_of(among)]),
         "kind": ("What", [("", "Everything"), *((value, word.capitalize()) for value, word in KINDS.items())]),
         "writer": ("Writer", [("", "Anybody"), *((one, names[one].name) for one in writers)]),
         "signal": ("Signal", [("", "Any or none"), *SIGNALS.items()]),

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from members.shell import ConsoleRequest
+from memories.models import ReviewItem
 from memories.services import tallies
 
 from .inbox_rows import called
@@ -64,9 +67,9 @@ class Numbers:
     height: int = HEIGHT
 
 
-def numbers(request: ConsoleRequest) -> Numbers:
+def numbers(request: ConsoleRequest, among: QuerySet[ReviewItem]) -> Numbers:
     """The numbers of this person's reviews of the last two weeks."""
-    tally = tallies.tally(request.caller, DAYS)
+    tally = tallies.tally(request.caller, DAYS, among)
     fared = tally.writers[:WRITERS]
     names = called(request, [one.principal for one in fared])
     longest = max((one.written for one in fared), default=0)

@@ -7,7 +7,7 @@ their behalf, somebody else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -85,6 +85,9 @@ class Looked:
         return self.item.held_id is not None
 
 
+# So many memories are named in a statement.
+MOST_HERE = 500
+
 _items = ReviewItem.objects.filter(memory=OuterRef("pk"))
 
 
@@ -100,11 +103,12 @@ def inbox(
     order: str = "oldest",
     limit: int = 50,
     after: tuple[str, str] | None = None,
+    among: QuerySet[ReviewItem] | None = None,
 ) -> Page:
-    """What the caller may decide, oldest or strongest first; empty for an agent."""
+    """What the caller may decide, oldest or strongest first; empty for an agent. `among` is a `desk` of theirs."""
     if caller.member.type != "human":
         return Page((), 0, None)
-    found = filtered(open_for(caller), filters or Filters())
+    found = filtered(open_for(caller) if among is None else among, filters or Filters())
     total = found.count()
     if order == "strongest":
         if after:
@@ -123,20 +127,34 @@ def inbox(
     return Page(page, total, (str(last.weight) if order == "strongest" else last.created_at.isoformat(), last.id))
 
 
-def waiting(caller: Caller) -> tuple[int, datetime | None]:
+def waiting(caller: Caller, among: QuerySet[ReviewItem] | None = None) -> tuple[int, datetime | None]:
     """How much the caller may decide, and since when the oldest of it waits; nothing for an agent."""
     if caller.member.type != "human":
         return 0, None
-    found = open_for(caller).aggregate(count=Count("pk"), oldest=Min("created_at"))
+    found = (open_for(caller) if among is None else among).aggregate(count=Count("pk"), oldest=Min("created_at"))
     return found["count"], found["oldest"]
 
 
-def open_for(caller: Caller) -> QuerySet[ReviewItem]:
-    """The open items that the caller may decide: not those about what they wrote themselves."""
+def desk(caller: Caller) -> QuerySet[ReviewItem]:
+    """`open_for` for a page that asks several questions of it: where the caller reviews is asked once, now."""
+    return open_for(caller, asked_once(reviewable(caller, Q(state=State.OPEN))))
+
+
+def asked_once(memories: QuerySet[Memory]) -> Collection[str] | QuerySet[Memory]:
+    """Memories for a condition in several statements: their ids, or the query itself where they are very many."""
+    ids = list(memories.values_list("pk", flat=True)[: MOST_HERE + 1])
+    return ids if len(ids) <= MOST_HERE else memories
+
+
+def open_for(caller: Caller, here: Collection[str] | QuerySet[Memory] | None = None) -> QuerySet[ReviewItem]:
+    """The open items that the caller may decide: not those about what they wrote themselves.
+
+    `here` is where the caller reviews, when that is known already.
+    """
     mine = caller.member.principal
     return (
         ReviewItem.objects.filter(organisation_id=caller.organisation_id, state=State.OPEN)
-        .filter(memory__in=reviewable(caller, Q(state=State.OPEN)))
+        .filter(memory__in=reviewable(caller, Q(state=State.OPEN)) if here is None else here)
         .exclude(writer=mine)
         .exclude(on_behalf_of=mine)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from members.callers import Caller
 from members.models import Member
@@ -110,15 +110,15 @@ def readers(place: Place) -> Readers:
     return Readers(len(reading) - agents, agents, audience.next is not None)
 
 
-def memories_of(caller: Caller) -> list[tuple[str, str]]:
-    """The memories with something for the caller to decide, by name."""
-    rows = reviewing.open_for(caller).order_by("memory__name", "memory_id")
+def memories_of(among: QuerySet[ReviewItem]) -> list[tuple[str, str]]:
+    """The memories of these items, by name."""
+    rows = among.order_by("memory__name", "memory_id")
     return list(rows.values_list("memory_id", "memory__name").distinct()[:MOST_CHOICES])
 
 
-def writers_of(caller: Caller) -> list[str]:
-    """The principals who wrote what the caller may decide."""
-    rows = reviewing.open_for(caller).exclude(writer="").order_by("writer")
+def writers_of(among: QuerySet[ReviewItem]) -> list[str]:
+    """The principals who wrote what these items are about."""
+    rows = among.exclude(writer="").order_by("writer")
     return list(rows.values_list("writer", flat=True).distinct()[:MOST_CHOICES])
 
 
