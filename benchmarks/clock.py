@@ -35,8 +35,8 @@ class Times:
         }
 
 
-def clock(name: str, calls: Sequence[Callable[[], object]]) -> Times:
-    """Make calls one after the other behind a progress bar of this name; Django has to be set up.
+def clock(name: str, calls: Sequence[Callable[[], object]], *, silent: bool = False) -> Times:
+    """Make calls one after the other behind a progress bar of this name, or none; Django has to be set up.
 
     Savepoints count as statements, BEGIN and COMMIT do not.
     """
@@ -51,7 +51,7 @@ def clock(name: str, calls: Sequence[Callable[[], object]]) -> Times:
         return execute(*arguments)
 
     with connection.execute_wrapper(count):
-        for call in tqdm(calls, desc=name, unit=" calls", mininterval=1.0):
+        for call in tqdm(calls, desc=name, unit=" calls", mininterval=1.0, disable=silent):
             sent, started = 0, time.perf_counter()
             call()
             times.whole.append((time.perf_counter() - started) * 1000)
