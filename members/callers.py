@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .events import UNKNOWN, Actor, Origin
@@ -40,6 +40,19 @@ def caller_for(member: Member, origin: Origin = UNKNOWN) -> Caller:
     ) | Group.objects.filter(organisation_id=member.organisation_id, is_everyone=True)
     principals = {member.principal, *(f"group:{pk}" for pk in groups.values_list("id", flat=True))}
     return Caller(member, frozenset(principals), origin)
+
+
+def callers_for(members: Iterable[Member]) -> Sequence[Caller]:
+    """`caller_for` of several members of one organisation; two queries whatever their number, none for none."""
+    found = list(members)
+    if not found:
+        return []
+    everyone = Group.objects.filter(organisation_id=found[0].organisation_id, is_everyone=True)
+    shared = {f"group:{pk}" for pk in everyone.values_list("id", flat=True)}
+    groups: dict[str, set[str]] = {}
+    for member_id, group_id in Membership.objects.filter(member__in=found).values_list("member_id", "group_id"):
+        groups.setdefault(member_id, set()).add(f"group:{group_id}")
+    return [Caller(one, frozenset({one.principal, *shared, *groups.get(one.id, ())})) for one in found]
 
 
 def principals_by_member(organisation_id: str) -> Mapping[Member, frozenset[str]]:

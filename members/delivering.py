@@ -26,7 +26,7 @@ from uhp_site.vault import Unreadable
 from . import events, outbox
 from .events import SYSTEM
 from .notification_models import Delivery, Webhook
-from .webhooks import PREFIX, secrets_of
+from .webhooks import PREFIX, known_as, secrets_of
 
 # How long after an attempt that failed the next one is; after the last it is given up, about a day after the first.
 PAUSES = tuple(
@@ -130,9 +130,9 @@ def prune() -> int:
 @transaction.atomic
 def _claim(without: set[str]) -> Delivery | None:
     now = timezone.now()
-    due = Delivery.objects.filter(state=State.WAITING, next_at__lte=now, webhook__paused_at=None)
     found = (
-        due.exclude(webhook_id__in=without)
+        Delivery.objects.due(now)
+        .exclude(webhook_id__in=without)
         .select_for_update(skip_locked=True, of=("self",))
         .select_related("webhook")
         .order_by("next_at", "id")
@@ -170,9 +170,7 @@ def _give_up(hook: Webhook, status: int | None, now: datetime) -> None:
         return
     because = Webhook.Paused.GONE if status == GONE else Webhook.Paused.FAILING
     hook.paused_at, hook.paused_because = now, because
-    events.record(
-        hook.organisation_id, SYSTEM, "webhook.paused", webhook=hook.id, name=hook.name, because=because.value
-    )
+    events.record(hook.organisation_id, SYSTEM, "webhook.paused", **known_as(hook), because=because.value)
     log.warning("webhook_paused", webhook_id=hook.id, because=because.value)
 
 

@@ -1,11 +1,17 @@
-"""What people are told of: a digest by mail for each, webhooks of an organisation, and their deliveries."""
+"""What people are told of: a digest by mail for each, webhooks of an organisation or a person, and deliveries."""
 
 from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from .ids import PublicIdField
+
+if TYPE_CHECKING:
+    from .callers import Caller
 
 
 class DigestChoice(models.Model):
@@ -48,8 +54,26 @@ class DigestChoice(models.Model):
         return f"{self.frequency} for {self.member_id}"
 
 
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    """The questions one asks of webhooks."""
+
+    def of(self, caller: Caller) -> WebhookQuerySet:
+        """Those that a caller sets: their own, and for owners those of the organisation."""
+        theirs = models.Q(member=caller.member)
+        if caller.member.is_owner:
+            theirs |= models.Q(member=None)
+        return self.filter(theirs, organisation_id=caller.organisation_id)
+
+    def given_up(self) -> WebhookQuerySet:
+        """Those that are paused because nothing arrived any more: somebody has to look after them."""
+        return self.exclude(paused_at=None).exclude(paused_because=Webhook.Paused.PERSON)
+
+
 class Webhook(models.Model):
-    """An address that is told what happens in an organisation; its secret is sealed, and shown once."""
+    """An address that is told what happens in an organisation, or of it what one person could be told.
+
+    Its secret is sealed, and shown once. Without a member it is the organisation's.
+    """
 
     class Paused(models.TextChoices):
         PERSON = "person", "By a person"
@@ -58,6 +82,9 @@ class Webhook(models.Model):
 
     id = PublicIdField("whk_")
     organisation = models.ForeignKey("members.Organisation", on_delete=models.CASCADE, related_name="webhooks")
+    member = models.ForeignKey(
+        "members.Member", on_delete=models.CASCADE, null=True, related_name="webhooks", help_text="Whose own it is."
+    )
     name = models.CharField(max_length=120)
     url = models.CharField(max_length=2_000)
     kinds = ArrayField(models.CharField(max_length=40), help_text="What it is told of.")
@@ -70,8 +97,24 @@ class Webhook(models.Model):
     paused_because = models.CharField(max_length=7, blank=True, choices=Paused.choices)
     failing_since = models.DateTimeField(null=True, help_text="The first failure after the last success.")
 
+    objects = WebhookQuerySet.as_manager()
+
     def __str__(self) -> str:
         return f"{self.name} of {self.organisation_id}"
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    """The questions one asks of messages."""
+
+    def due(self, now: datetime) -> DeliveryQuerySet:
+        """Those to be sent by now: nothing to a webhook that is paused, nor to one whose person may not act."""
+        acts = models.Q(webhook__member__deactivated_at=None, webhook__member__user__is_active=True)
+        return self.filter(
+            models.Q(webhook__member=None) | acts,
+            state=Delivery.State.WAITING,
+            next_at__lte=now,
+            webhook__paused_at=None,
+        )
 
 
 class Delivery(models.Model):
@@ -98,6 +141,8 @@ class Delivery(models.Model):
     status = models.PositiveSmallIntegerField(null=True, help_text="What the last attempt was answered.")
     tries = models.JSONField(default=list, help_text="The last attempts: at, status, milliseconds, problem.")
     excerpt = models.TextField(blank=True, help_text="The beginning of the last answer.")
+
+    objects = DeliveryQuerySet.as_manager()
 
     class Meta:
         indexes = [

@@ -109,11 +109,11 @@ def origin(request: HttpRequest) -> str:
 
 
 def tabs(request: ConsoleRequest, current: str) -> dict[str, Any]:
-    """The pages on what goes out by itself; webhooks are the owners'."""
-    if not request.caller.member.is_owner:
-        return {"tabs": []}
+    """The pages on what goes out by itself; webhooks of the organisation are the owners'."""
     slug = request.organisation.slug
-    named = (("Digest by email", "notifications", "digest"), ("Webhooks", "webhooks", "webhooks"))
+    named = [("Digest by email", "notifications", "digest"), ("Your webhooks", "webhooks-own", "own")]
+    if request.caller.member.is_owner:
+        named.append(("Webhooks of the organisation", "webhooks", "webhooks"))
     return {
         "tabs": [
             {"label": label, "url": reverse(f"console:{name}", args=[slug]), "current": tab == current, "count": None}

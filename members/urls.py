@@ -27,6 +27,7 @@ pages = [
     path(NOTIFICATIONS, notification_pages.notifications, name="notifications"),
     path(f"{NOTIFICATIONS}/stop/<str:digest_token>", notification_pages.stop, name="digest-stop"),
     path(WEBHOOKS, webhook_pages.hooks, name="webhooks"),
+    path(f"{NOTIFICATIONS}/own", webhook_pages.own, name="webhooks-own"),
     path(WEBHOOK, webhook_pages.hook, name="webhook"),
     path(f"{WEBHOOK}/test", webhook_pages.test, name="webhook-test"),
     path(f"{WEBHOOK}/rotate", webhook_pages.rotate, name="webhook-rotate"),

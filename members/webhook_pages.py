@@ -1,4 +1,7 @@
-"""The pages on webhooks, for owners: which there are, what each was sent and answered, and what can be done."""
+"""The pages on webhooks: which there are, what each was sent and answered, and what can be done.
+
+Those of the organisation are its owners', and each person has their own; one page serves both.
+"""
 
 from __future__ import annotations
 
@@ -92,17 +95,33 @@ class Row:
 def hooks(request: ConsoleRequest) -> HttpResponse:
     """The webhooks of the organisation; a POST sets one up, whose secret its answer alone shows."""
     found = webhooks.listed(request.caller)
+    slug = request.organisation.slug
+    people = [(one.name, address(slug, "member", one.id), count) for one, count in webhooks.counted(request.caller)]
+    return several(request, found, {"own": False, "people": people})
+
+
+@member_page
+@require_http_methods(["GET", "POST"])
+def own(request: ConsoleRequest) -> HttpResponse:
+    """A person's own webhooks; a POST sets one up, whose secret its answer alone shows."""
+    return several(request, webhooks.own(request.caller), {"own": True, "most": webhooks.MOST_OWN})
+
+
+def several(request: ConsoleRequest, found: Sequence[Webhook], more: dict[str, Any]) -> HttpResponse:
+    """The webhooks of the organisation or a person with the form for a new one."""
+    mine: bool = more["own"]
     form = WebhookForm(request.POST if request.method == "POST" else None, initial={"kinds": list(KINDS)})
     if request.method == "POST" and form.is_valid():
         try:
-            made = webhooks.add(request.caller, **form.cleaned_data, origin=origin(request))
+            made = webhooks.add(request.caller, **form.cleaned_data, origin=origin(request), for_oneself=mine)
         except Refused as refusal:
             form.add_error(refusal.field or None, str(refusal))
         else:
             return shown(request, made.webhook, secret=made.secret)
     context = {
         **shell(request),
-        **tabs(request, "webhooks"),
+        **tabs(request, "own" if mine else "webhooks"),
+        **more,
         "hooks": [summary(request, one) for one in found],
         "form": form,
     }
@@ -147,7 +166,7 @@ def shown(
     context = {
         **shell(request),
         **summary(request, found),
-        "root_url": address(slug, "webhooks"),
+        **root(slug, found),
         "secret": secret,
         "paused_title": paused[0],
         "paused_text": paused[1],
@@ -181,7 +200,6 @@ def delivery(request: ConsoleRequest, webhook_id: str, delivery_id: str) -> Http
     context = {
         **shell(request),
         "hook": {"name": found.webhook.name, "url": address(slug, "webhook", webhook_id)},
-        "root_url": address(slug, "webhooks"),
         "row": row(slug, found),
         "tries": [{**one, "at": parse_datetime(one["at"])} for one in reversed(found.tries)],
         "body": json.dumps(json.loads(found.body), indent=2, ensure_ascii=False),
@@ -241,7 +259,7 @@ def remove(request: ConsoleRequest, webhook_id: str) -> HttpResponse:
         if request.POST.get("expected") == print_now:
             webhooks.remove(request.caller, webhook_id)
             messages.success(request, f"The webhook {found.name} was deleted.")
-            url = address(slug, "webhooks")
+            url = root(slug, found)["root_url"]
             return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
         error = "Something changed since this was shown. Look again, then decide."
     waiting = webhooks.waiting(found)
@@ -255,7 +273,7 @@ def remove(request: ConsoleRequest, webhook_id: str) -> HttpResponse:
         "error": error,
         "action_url": request.path,
         "cancel_url": address(slug, "webhook", found.id),
-        "root_url": address(slug, "webhooks"),
+        **root(slug, found),
     }
     return pages.answer(
         request, "members/webhook_remove.html", context, fragment="confirm", status=422 if error else 200
@@ -276,6 +294,13 @@ def sent(request: ConsoleRequest, webhook_id: str, send: Callable[[], object], s
 def back(request: ConsoleRequest, webhook_id: str) -> HttpResponse:
     """To the page of a webhook."""
     return redirect("console:webhook", request.organisation.slug, webhook_id)
+
+
+def root(slug: str, found: Webhook) -> dict[str, str]:
+    """The page that lists a webhook."""
+    if found.member_id:
+        return {"root_url": address(slug, "webhooks-own"), "root_name": "Your webhooks"}
+    return {"root_url": address(slug, "webhooks"), "root_name": "Webhooks of the organisation"}
 
 
 def address(slug: str, name: str, *args: str) -> str:

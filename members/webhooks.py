@@ -1,5 +1,7 @@
-"""The verbs on webhooks, for owners of the organisation: set one up, change, rotate, pause, try, send again, remove.
+"""The verbs on webhooks: set one up, change, rotate, pause, try, send again, remove.
 
+Those of the organisation are its owners'; a person's own are that person's alone. What is not theirs is unknown to a
+caller, whoever else set it up.
 Secrets are in the form of the Standard Webhooks specification, `whsec_` and base64; each is shown once.
 """
 
@@ -15,6 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from uhp_site.http import outbound
@@ -24,6 +27,7 @@ from uhp_site.vault import Vault
 
 from . import events, outbox
 from .callers import Caller
+from .models import Member
 from .notification_models import Delivery, Webhook
 from .services import Refused, named
 
@@ -32,6 +36,7 @@ SECRET_BYTES = 32
 # How long the secret before a new one signs as well, so that the receiver can be told in peace.
 ROTATION = timedelta(hours=24)
 MOST = 20
+MOST_OWN = 5
 State = Delivery.State
 
 VAULT = Vault(b"heartwood: secrets of a webhook")
@@ -58,20 +63,40 @@ class _Wanted:
 def listed(caller: Caller) -> Sequence[Webhook]:
     """The webhooks of the organisation, by name. Raises MemoryForbidden for whoever is no owner."""
     _require_owner(caller)
-    return list(Webhook.objects.filter(organisation_id=caller.organisation_id).order_by("name", "id"))
+    return list(Webhook.objects.of(caller).filter(member=None).order_by("name", "id"))
+
+
+def own(caller: Caller) -> Sequence[Webhook]:
+    """The caller's own webhooks, by name."""
+    return list(Webhook.objects.of(caller).filter(member=caller.member).order_by("name", "id"))
+
+
+def counted(caller: Caller) -> Sequence[tuple[Member, int]]:
+    """Who has webhooks of their own, and how many. Raises MemoryForbidden for whoever is no owner."""
+    _require_owner(caller)
+    having = Member.objects.of(caller.organisation_id).filter(webhooks__isnull=False).distinct()
+    rows = Webhook.objects.filter(organisation_id=caller.organisation_id).exclude(member=None).order_by()
+    counts = dict(rows.values_list("member_id").annotate(Count("pk")))
+    return [(one, counts[one.id]) for one in having.by_name() if one.id in counts]
+
+
+def given_up(caller: Caller) -> tuple[int, int]:
+    """How many webhooks are paused as nothing arrived any more: of the organisation (for owners), and of their own."""
+    mine = Count("pk", filter=Q(member=caller.member))
+    found = Webhook.objects.of(caller).given_up().aggregate(own=mine, every=Count("pk"))
+    return found["every"] - found["own"], found["own"]
 
 
 def find(caller: Caller, webhook_id: str) -> Webhook:
-    """A webhook of the organisation. Raises MemoryForbidden for whoever is no owner, MemoryNotFound."""
-    _require_owner(caller)
-    found = Webhook.objects.filter(organisation_id=caller.organisation_id, pk=webhook_id).first()
+    """A webhook that is the caller's to set. Raises MemoryNotFound, alike for unknown and somebody else's."""
+    found = Webhook.objects.of(caller).filter(pk=webhook_id).first()
     if found is None:
         raise MemoryNotFound()
     return found
 
 
 def find_delivery(caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """One message of a webhook. Raises MemoryForbidden, MemoryNotFound."""
+    """One message of a webhook that is the caller's to set. Raises MemoryNotFound."""
     hook = find(caller, webhook_id)
     found = Delivery.objects.filter(webhook=hook, pk=delivery_id).first()
     if found is None:
@@ -87,16 +112,32 @@ def deliveries(hook: Webhook, limit: int, state: str = "", before: str = "") -> 
     return list(found.order_by("-id")[:limit])
 
 
-def add(caller: Caller, *, name: str, url: str, kinds: Collection[str], origin: str) -> Shown:
-    """Set up a webhook. Raises MemoryForbidden, and Refused for an address that may not be asked."""
-    _require_owner(caller)
+def add(
+    caller: Caller, *, name: str, url: str, kinds: Collection[str], origin: str, for_oneself: bool = False
+) -> Shown:
+    """Set up a webhook, of the organisation or the caller's own.
+
+    Raises MemoryForbidden for one of the organisation to whoever is no owner or for an agent, and Refused for an
+    address that may not be asked.
+    """
+    if not for_oneself:
+        _require_owner(caller)
+    elif caller.member.type != Member.Type.HUMAN:
+        raise MemoryForbidden("A webhook of one's own is for a person.")
     wanted = _checked(name, url, kinds)
+    member = caller.member if for_oneself else None
     with transaction.atomic():
-        if Webhook.objects.filter(organisation_id=caller.organisation_id).count() >= MOST:
-            raise Refused(f"An organisation has at most {MOST} webhooks.")
+        # Two at once are counted one after the other.
+        list(Member.objects.select_for_update(no_key=True).filter(pk=caller.member.pk))
+        if Webhook.objects.filter(organisation_id=caller.organisation_id, member=member).count() >= (
+            MOST_OWN if member else MOST
+        ):
+            who, most = ("A person", MOST_OWN) if member else ("An organisation", MOST)
+            raise Refused(f"{who} has at most {most} webhooks.")
         secret = _new_secret()
         hook = Webhook.objects.create(
             organisation_id=caller.organisation_id,
+            member=member,
             name=wanted.name,
             url=wanted.url,
             kinds=wanted.kinds,
@@ -220,6 +261,15 @@ def secrets_of(hook: Webhook, now: datetime) -> list[str]:
     return [str(VAULT.unseal(one)["secret"]) for one in sealed]
 
 
+def known_as(hook: Webhook) -> dict[str, str]:
+    """How the audit log knows a webhook; of a person's own, whose it is and not what they call it.
+
+    Neither the address, whose path may be a secret of its own, nor the secret.
+    """
+    whose = {"subject": f"member:{hook.member_id}"} if hook.member_id else {"name": hook.name}
+    return {"webhook": hook.id, **whose}
+
+
 def _checked(name: str, url: str, kinds: Collection[str]) -> _Wanted:
     url = url.strip()
     if problem := flaw(url):
@@ -243,8 +293,7 @@ def _new_secret() -> str:
 
 
 def _happened(caller: Caller, action: str, hook: Webhook, **detail: Any) -> None:
-    # Neither the address, whose path may be a secret of its own, nor the secret.
-    events.record(caller.organisation_id, caller.actor, action, webhook=hook.id, name=hook.name, **detail)
+    events.record(caller.organisation_id, caller.actor, action, **known_as(hook), **detail)
 
 
 def _require_owner(caller: Caller) -> None:

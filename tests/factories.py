@@ -57,14 +57,17 @@ def key(of: Member) -> str:
     return members.issue_key(of).token
 
 
-def webhook(by: Member, url: str = "https://93.184.215.14/in", name: str = "", *kinds: str) -> webhooks.Shown:
-    """A webhook that an owner set up, with its secret, told of everything unless kinds are named."""
+def webhook(
+    by: Member, url: str = "https://93.184.215.14/in", name: str = "", *kinds: str, own: bool = False
+) -> webhooks.Shown:
+    """A webhook that an owner set up, or a person for themselves, told of everything unless kinds are named."""
     return webhooks.add(
         caller_for(by),
         name=name or f"Webhook {next(_number)}",
         url=url,
         kinds=kinds or list(outbox.KINDS),
         origin="https://memories.example.com",
+        for_oneself=own,
     )
 
 

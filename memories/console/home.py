@@ -9,6 +9,7 @@ from datetime import datetime
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
+from members import webhooks
 from members.models import Member
 from members.shell import ConsoleRequest, member_page, shell
 from memories.models import Job
@@ -86,6 +87,11 @@ def needs(request: ConsoleRequest) -> Sequence[Need]:
         if count:
             more = orphans.next is not None
             found.append(Need("without anybody to look after", count, address(request, "ownerless"), "memory", more))
+    ours, own = webhooks.given_up(caller)
+    if ours:
+        found.append(Need("of the organisation's webhooks paused", ours, address(request, "webhooks"), "link"))
+    if own:
+        found.append(Need("of your webhooks paused", own, address(request, "webhooks-own"), "link"))
     return found
 
 

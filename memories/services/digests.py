@@ -16,10 +16,10 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils import timezone
 
-from members import digests
+from members import digests, webhooks
 from members.callers import Caller, caller_for
 from members.models import Member
-from members.notification_models import DigestChoice, Webhook
+from members.notification_models import DigestChoice
 from memories.models import Job
 from uhp_site import mail
 
@@ -61,11 +61,12 @@ class Digest:
     orphans: int = 0
     orphans_more: bool = False
     paused: int = 0
+    own_paused: int = 0
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to tell."""
-        return not (self.reviews or self.failed or self.orphans or self.paused)
+        return not (self.reviews or self.failed or self.orphans or self.paused or self.own_paused)
 
 
 def sweep() -> int:
@@ -103,12 +104,11 @@ def compiled(caller: Caller, origin: str, since: datetime) -> Digest:
     jobs = background.listed(caller, MOST_FAILED + 1, states=[Job.State.FAILED])
     failed = sum(1 for job in jobs if job.finished_at and job.finished_at > since)
     digest = replace(digest, failed=min(failed, MOST_FAILED), failed_more=failed > MOST_FAILED)
+    paused, own_paused = webhooks.given_up(caller)
+    digest = replace(digest, paused=paused, own_paused=own_paused)
     if caller.member.is_owner:
         orphans = ownership.nobody_left(caller, MOST_ORPHANS)
-        hooks = Webhook.objects.filter(organisation_id=caller.organisation_id).exclude(paused_at=None)
-        paused = hooks.exclude(paused_because=Webhook.Paused.PERSON).count()
-        more = orphans.next is not None
-        digest = replace(digest, orphans=len(orphans.memories), orphans_more=more, paused=paused)
+        digest = replace(digest, orphans=len(orphans.memories), orphans_more=orphans.next is not None)
     return digest
 
 
@@ -153,6 +153,7 @@ def _mailed(choice: DigestChoice) -> DigestChoice.Outcome:
         "jobs_url": link("jobs") + "?state=failed",
         "ownerless_url": link("ownerless"),
         "webhooks_url": link("webhooks"),
+        "own_webhooks_url": link("webhooks-own"),
         "choice_url": link("notifications"),
         "stop_url": stop,
     }
@@ -172,7 +173,7 @@ def subject(digest: Digest, organisation: str) -> str:
         (digest.reviews, "to review"),
         (digest.failed, "failed"),
         (digest.orphans, "without anybody"),
-        (digest.paused, "paused"),
+        (digest.paused + digest.own_paused, "paused"),
     ]
     count, word = next((count, word) for count, word in parts if count)
     return f"{plain(organisation)}: {count:,} {word}"

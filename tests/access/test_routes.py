@@ -290,23 +290,26 @@ POST   {ORG}/notifications/stop/<str:digest_token>          200  200  200  200  
 GET    {ORG}/notifications/webhooks                         200  403  403  403  404  302
 POST   {ORG}/notifications/webhooks                         200  403  403  403  404  302  name=Chat&url=https://93.184.215.14/in&kinds=job.failed
 POST   {ORG}/notifications/webhooks                         422  403  403  403  404  302  name=Chat&url=https://127.0.0.1/in&kinds=job.failed
-GET    {ORG}/notifications/webhooks/<str:webhook_id>        200  403  403  403  404  302
+GET    {ORG}/notifications/webhooks/<str:webhook_id>        200  404  404  404  404  302
 GET    {ORG}/notifications/webhooks/<str:webhook_id>?state=failed
-                                                            200  403  403  403  404  302
-POST   {ORG}/notifications/webhooks/<str:webhook_id>        302  403  403  403  404  302  name=Chat&url=https://93.184.215.14/other&kinds=job.failed
-POST   {ORG}/notifications/webhooks/<str:webhook_id>        422  403  403  403  404  302  name=Chat
-POST   {ORG}/notifications/webhooks/<str:webhook_id>/test   302  403  403  403  404  302
+                                                            200  404  404  404  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>        302  404  404  404  404  302  name=Chat&url=https://93.184.215.14/other&kinds=job.failed
+POST   {ORG}/notifications/webhooks/<str:webhook_id>        422  404  404  404  404  302  name=Chat
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/test   302  404  404  404  404  302
 POST   {ORG}/notifications/webhooks/<str:webhook_id>/rotate
-                                                            200  403  403  403  404  302
-POST   {ORG}/notifications/webhooks/<str:webhook_id>/pause  302  403  403  403  404  302
+                                                            200  404  404  404  404  302
+POST   {ORG}/notifications/webhooks/<str:webhook_id>/pause  302  404  404  404  404  302
 GET    {ORG}/notifications/webhooks/<str:webhook_id>/remove
-                                                            200  403  403  403  404  302
+                                                            200  404  404  404  404  302
 POST   {ORG}/notifications/webhooks/<str:webhook_id>/remove
-                                                            422  403  403  403  404  302  expected=other
+                                                            422  404  404  404  404  302  expected=other
 GET    {ORG}/notifications/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>
-                                                            200  403  403  403  404  302
+                                                            200  404  404  404  404  302
 POST   {ORG}/notifications/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/again
-                                                            302  403  403  403  404  302
+                                                            302  404  404  404  404  302
+GET    {ORG}/notifications/own                              200  200  200  200  404  302
+POST   {ORG}/notifications/own                              200  200  200  200  404  302  name=Chat&url=https://93.184.215.14/in&kinds=job.failed
+POST   {ORG}/notifications/own                              422  422  422  422  404  302  name=Chat&url=https://127.0.0.1/in&kinds=job.failed
 GET    {ORG}/people                                         200  200  200  200  404  302
 POST   {ORG}/people/add                                     302  403  403  403  404  302  name=New&type=agent
 POST   {ORG}/people/add                                     422  403  403  403  404  302  name=
@@ -680,14 +683,14 @@ def test_a_page_takes_the_methods_of_its_rows_and_no_other(console: Sweep) -> No
             assert console.send(refused, "owner").status == 405, f"{method} {route}"
 
 
-def test_the_page_of_an_unseen_memory_is_that_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
-    compared = 0
+def test_the_page_of_an_unseen_memory_or_webhook_is_that_of_a_made_up_one_to_the_byte(console: Sweep) -> None:
+    compared, made_ups = 0, {"memory_id": mint("hmem_"), "webhook_id": mint("whk_")}
     for row in CONSOLE_ROWS:
         if row.statuses["stranger"] == 404:
-            unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", memory_id=mint("hmem_"))
+            unseen, made_up = console.send(row, "stranger"), console.send(row, "stranger", **made_ups)
             assert (unseen.raw, unseen.headers) == (made_up.raw, made_up.headers), row
             compared += 1
-    assert compared == 124
+    assert compared == 135
 
 
 def test_the_pages_of_another_organisation_are_those_of_a_made_up_one_to_the_byte(console: Sweep) -> None:

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from pytest_django.fixtures import Settings
 
 from members import delivering, digests, outbox, webhooks
-from members.models import Member
+from members.models import Group, Member
 from members.notification_models import Delivery, DigestChoice, Webhook
+from memories.models import Memory
 from tests import factories
 from tests.members.receiver import Receiver, receiving
 from tests.pages.conftest import Visit
@@ -44,7 +45,7 @@ def test_an_owner_sets_up_a_webhook_tries_it_and_reads_in_the_log_what_came_of_i
     page = visit(alice, tree_of(alice))
     page.locator("summary").filter(has_text="Account").click()
     page.get_by_role("link", name="Notifications").click()
-    page.get_by_role("link", name="Webhooks").click()
+    page.get_by_role("link", name="Webhooks of the organisation").click()
     expect(page.get_by_text("No webhooks")).to_be_visible()
     page.get_by_label("Name").fill("Chat")
     page.get_by_label("Address").fill(receiver.url)
@@ -84,10 +85,48 @@ def test_an_owner_sets_up_a_webhook_tries_it_and_reads_in_the_log_what_came_of_i
     assert not Webhook.objects.exists()
 
 
+def test_a_person_sets_up_a_webhook_of_their_own_and_an_owner_sees_that_there_is_one(
+    visit: Visit, alice: Member, carol: Member, shared: Memory, team: Group, receiver: Receiver
+) -> None:
+    factories.grant(alice, shared, carol, "read", "delete")
+    page = visit(carol, at(carol))
+    page.get_by_role("link", name="Your webhooks").click()
+    expect(page.get_by_text("No webhooks yet")).to_be_visible()
+    page.get_by_label("Name").fill("My desk")
+    page.get_by_label("Address").fill(receiver.url)
+    page.get_by_role("button", name="Set up").click()
+    expect(page.get_by_role("textbox", name="Secret")).to_be_focused()
+    assert not grave(page)
+    factories.record(team.members.get(type="agent"), shared, "The ferry leaves at nine.")
+    assert delivering.send_due() == 1
+    page.goto(page.url)
+    page.get_by_role("link", name="Your webhooks").click()
+    page.get_by_role("link", name="My desk").click()
+    log = page.get_by_role("region", name="Messages")
+    log.get_by_role("link", name="Something to review").click()
+    expect(page.get_by_text(shared.id)).to_be_visible()
+    owners = visit(alice, at(alice, "/webhooks"))
+    people = owners.get_by_role("region", name="People's own")
+    expect(people.get_by_role("link", name="Carol")).to_be_visible()
+    expect(owners.get_by_text("My desk")).to_have_count(0)
+    assert not grave(owners)
+    webhook = Webhook.objects.get()
+    Webhook.objects.update(paused_at=webhook.created_at, paused_because="failing")
+    page = visit(carol, f"/console/{carol.organisation.slug}/home")
+    page.get_by_role("link", name="of your webhooks paused").click()
+    page.get_by_role("link", name="My desk").click()
+    page.get_by_role("button", name="Resume").click()
+    status(page, "It is resumed.")
+    page.get_by_role("link", name="Delete…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete the webhook").click()
+    status(page, "The webhook My desk was deleted.")
+    expect(page.get_by_text("No webhooks yet")).to_be_visible()
+
+
 def test_a_person_chooses_when_the_digest_comes(visit: Visit, bob: Member, settings: Settings) -> None:
     settings.MAIL = mail.outgoing("smtp://127.0.0.1:1?from=memories@example.com")
     page = visit(bob, at(bob))
-    expect(page.get_by_role("link", name="Webhooks")).to_have_count(0)
+    expect(page.get_by_role("link", name="Webhooks of the organisation")).to_have_count(0)
     page.get_by_label("Once a week").check()
     page.get_by_label("Day", exact=True).select_option("Friday")
     page.get_by_label("Hour").select_option("17:00")
