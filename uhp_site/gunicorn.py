@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from pathlib import Path
@@ -24,6 +25,11 @@ class StructuredLogger(Logger):  # type: ignore[misc]
         self.error_log.propagate = True
 
 
+def when_ready(_server: Any) -> None:
+    """Set the loaded application aside before the workers are forked: see `_settle`."""
+    _settle()
+
+
 def post_worker_init(_worker: Any) -> None:
     """Load the embedder of this worker in the background, so that the first recall need not wait for it.
 
@@ -36,6 +42,14 @@ def _warm() -> None:
     from memories import embedders
 
     embedders.warm()
+    _settle()
+
+
+def _settle() -> None:
+    # What is loaded stays: the collector would go through a million objects of it every few hundred requests, which
+    # takes longer than most pages do.
+    gc.collect()
+    gc.freeze()
 
 
 wsgi_app = "uhp_site.wsgi:application"
