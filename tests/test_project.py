@@ -28,6 +28,12 @@ def test_no_migration_is_missing() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 
 
+def test_the_collector_leaves_the_loaded_application_alone() -> None:
+    asked = "import gc; from uhp_site import gunicorn; gunicorn.when_ready(None); print(gc.get_freeze_count())"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 10_000
+
+
 def test_the_deployment_checks_are_clean_behind_tls() -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
