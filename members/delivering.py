@@ -11,15 +11,15 @@ import hashlib
 import hmac
 import random
 import time
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from uhp_site.alone import alone
 from uhp_site.http import outbound
 from uhp_site.vault import Unreadable
 
@@ -61,7 +61,7 @@ def send_due(resolver: outbound.Resolve | None = None) -> int:
     One that fails is left alone for the rest of the turn. Nothing is done while another worker is at it.
     """
     sent, failed, served, began = 0, set[str](), set[str](), time.monotonic()
-    with _alone() as mine:
+    with alone(SENDER_LOCK) as mine:
         while mine and time.monotonic() - began < TURN_SECONDS:
             delivery = _claim(failed | served)
             if delivery is None and served:
@@ -172,21 +172,3 @@ def _give_up(hook: Webhook, status: int | None, now: datetime) -> None:
     hook.paused_at, hook.paused_because = now, because
     events.record(hook.organisation_id, SYSTEM, "webhook.paused", **known_as(hook), because=because.value)
     log.warning("webhook_paused", webhook_id=hook.id, because=because.value)
-
-
-class _alone:
-    """The one right to send, for as long as this database session lives; false when another has it."""
-
-    def __enter__(self) -> bool:
-        self.held = bool(_asked("SELECT pg_try_advisory_lock(%s, 0)", [SENDER_LOCK]))
-        return self.held
-
-    def __exit__(self, *_: object) -> None:
-        if self.held:
-            _asked("SELECT pg_advisory_unlock(%s, 0)", [SENDER_LOCK])
-
-
-def _asked(sql: str, params: Sequence[int]) -> object:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return cursor.fetchone()[0]

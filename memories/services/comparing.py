@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from members.callers import caller_for
@@ -25,6 +25,7 @@ from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
 from memories.signals.base import Signal
 from memories.signals.context import COMPARED, Nearby, conflict, near_duplicate
+from uhp_site.alone import alone
 
 from . import held
 
@@ -102,14 +103,8 @@ def sweep() -> int:
 
     Two rounds at once do not get in each other's way: the second does nothing.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [COMPARING])
-        if not cursor.fetchone()[0]:
-            return 0
-        try:
-            return _round(time.monotonic() + PATIENCE_SECONDS)
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [COMPARING])
+    with alone(COMPARING) as mine:
+        return _round(time.monotonic() + PATIENCE_SECONDS) if mine else 0
 
 
 def _round(until: float) -> int:

@@ -9,6 +9,7 @@ from django.db import connection
 from memories.models import Job
 from memories.providers import frequencies, indexes
 from memories.providers.indexes import Corner
+from uhp_site.alone import alone
 
 from . import jobs
 
@@ -30,14 +31,8 @@ def tend() -> int:
 
     Two rounds at once do not get in each other's way: the second does nothing.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [TENDING])
-        if not cursor.fetchone()[0]:
-            return 0
-        try:
-            return _round(time.monotonic() + PATIENCE_SECONDS)
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [TENDING])
+    with alone(TENDING) as mine:
+        return _round(time.monotonic() + PATIENCE_SECONDS) if mine else 0
 
 
 def review() -> None:

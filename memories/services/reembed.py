@@ -16,6 +16,7 @@ from memories import embedders
 from memories.embedders.base import Embedder, EmbedderUnavailable
 from memories.models import ActiveModel, Awaited, Embedding, Job, Version
 from memories.providers import active, vectors
+from uhp_site.alone import alone
 
 from . import jobs, stored
 
@@ -106,15 +107,11 @@ def sweep() -> int:
 
     Two rounds at once do not get in each other's way: the second does nothing.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [SWEEPING])
-        if not cursor.fetchone()[0]:
+    with alone(SWEEPING) as mine:
+        if not mine:
             return 0
-        try:
-            active.pin_all()
-            return _round(time.monotonic() + PATIENCE_SECONDS)
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [SWEEPING])
+        active.pin_all()
+        return _round(time.monotonic() + PATIENCE_SECONDS)
 
 
 def _round(until: float) -> int:
