@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from memories.providers import late
 from memories.services import (
     comparing,
     consolidating,
@@ -80,8 +81,14 @@ def review_indexes() -> None:
 
 @shared_task(name="memories.make_vectors")
 def make_vectors() -> None:
-    """Make the vectors that could not be made when their records were written."""
+    """Make the vectors that could not be made, or whose message was lost."""
     reembed.sweep()
+
+
+@shared_task(name=late.MAKE)
+def make_awaited_vectors() -> None:
+    """Make the vectors of what was just written."""
+    reembed.catch_up()
 
 
 @shared_task(name="memories.compare_items")

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from members.models import Group, Member
 from memories.models import Grant, Memory
+from memories.services import reembed
 from memories.services.queries import define
 from memories.services.sight import look
 from memories.statements import read_definition
@@ -81,6 +82,8 @@ def grow(alice: Member, team: Group, carol: Member, rows: int) -> dict[str, str]
     every = {"body": {"field": "type", "value": "fact"}}
     define(look(factories.caller(alice), memory.id), "all", read_definition(every))
     grant = factories.grant(alice, memory, carol)
+    # As a worker would have by now.
+    reembed.sweep()
     return {"memory": memory.id, "other": other.id, "record": record.id, "grant": grant.id}
 
 

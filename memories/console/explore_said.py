@@ -29,6 +29,7 @@ REASONS = {
 }
 NOTES = (
     (r"query:embedder_unavailable", "The model that compares meanings could not be reached; only words were compared."),
+    (r"query:vectors_awaited", "What was written a moment ago was compared by its words only."),
     (r"words:common_ones_left_out", "The most common words of the question were left out of the search by words."),
     (r"words:capped_at_(\d+)_records", "So many records have these words that only {} of them were ranked by words."),
     (r"text:capped_at_(\d+)_records", "Only {} records with these words were read for the phrase in quotes."),

@@ -6,7 +6,7 @@ model are made (`services.reembed`): until all are there, questions are compared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,9 +16,9 @@ from django.db import connection
 from members.ids import to_uuid
 from memories.embedders import by_model
 from memories.embedders.base import Embedder, EmbedderUnavailable
-from memories.models import ActiveModel, Awaited, Memory, Version
+from memories.models import ActiveModel, Memory, Version
 
-from . import inside, vectors
+from . import inside, late, vectors
 from .vectors import Written
 
 UNAVAILABLE = "query:embedder_unavailable"
@@ -85,32 +85,31 @@ def embedder_for(memory_ids: Sequence[str], configured: Callable[[], Embedder]) 
     return embedder(home, configured) if home else configured()
 
 
-def write(written: Sequence[Written], configured: Callable[[], Embedder]) -> None:
-    """Make the vectors of versions that were just stored, all of one organisation; what cannot be made is awaited."""
+def soon(written: Sequence[Written], configured: Callable[[], Embedder]) -> None:
+    """Have the vectors of versions made that were just stored, all of one organisation; nobody waits for them here.
+
+    A worker makes them, or who asks before it does. In a block of `together` they are made at its end.
+    """
     waiting = _together.get()
     if waiting is not None:
         waiting.add(written, configured)
     elif written:
-        _write(written, configured)
+        late.awaited(written[0].row.organisation_id, [one.row.pk for one in written])
 
 
-def _write(written: Sequence[Written], configured: Callable[[], Embedder]) -> None:
+def write(written: Sequence[Written], configured: Callable[[], Embedder]) -> None:
+    """Make the vectors of versions that were just stored, all of one organisation; what cannot be made is awaited."""
+    if not written:
+        return
     organisation_id = written[0].row.organisation_id
-    late = configured().name != model(organisation_id, configured)
+    missing = configured().name != model(organisation_id, configured)
     try:
         vectors.write(written, embedder(organisation_id, configured))
     except EmbedderUnavailable as failure:
         log.warning("embedder_unavailable", why=str(failure), versions=len(written))
-        late = True
-    if late:
-        awaited(organisation_id, [one.row.pk for one in written])
-
-
-def awaited(organisation_id: str, versions: Collection[int]) -> None:
-    """Remember that these versions lack a vector; the sweep makes it."""
-    Awaited.objects.bulk_create(
-        [Awaited(version_id=key, organisation_id=organisation_id) for key in versions], ignore_conflicts=True
-    )
+        missing = True
+    if missing:
+        late.awaited(organisation_id, [one.row.pk for one in written])
 
 
 class Together:
@@ -139,7 +138,7 @@ class Together:
         """Make the vectors."""
         if self._written and self._configured:
             _refresh(self._written)
-            _write(self._written, self._configured)
+            write(self._written, self._configured)
 
 
 def _refresh(written: Sequence[Written]) -> None:

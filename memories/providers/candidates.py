@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from memories.embedders.base import Embedder, EmbedderUnavailable
 
-from . import fields, meaning, neighbours, terms, words
+from . import fields, late, meaning, neighbours, terms, words
 from .active import UNAVAILABLE
 from .base import Candidate, Found, Question
 from .vectors import EMBEDDED
@@ -64,6 +64,8 @@ class _Signals:
                 asked_by = embedder()
                 self._vector = asked_by.embed_query((question.meant or question.query)[:EMBEDDED])
                 self.model = asked_by.name
+                if not late.catch_up(memory_ids, asked_by, late.PATIENCE_SECONDS):
+                    self.notes = (late.NOTE,)
             except EmbedderUnavailable:
                 # Words still answer.
                 self._aspects, self.notes = {}, (UNAVAILABLE,)

@@ -84,7 +84,7 @@ class NativeProvider:
         follows: Followed | None = None,
         record_id: str | None = None,
     ) -> RecordVersion:
-        """Write a record, its first version, its words and its vector in one transaction."""
+        """Write a record, its first version and its words in one transaction; its vector is awaited."""
         organisation_id = self._enter(memory_id, writer)
         named = {"id": record_id} if record_id else {}
         record = Record.objects.create(organisation_id=organisation_id, memory_id=memory_id, type=draft.type, **named)
@@ -225,7 +225,7 @@ class NativeProvider:
         )
         spoken = words.languages(set(homes.values()))
         rows = [_row(one, homes[one.memory_id], spoken[homes[one.memory_id]]) for one in versions]
-        self._insert(rows, [version.draft for version in versions])
+        active.write(_inserted(rows, [version.draft for version in versions]), self._embedder)
 
     def drop(self, memory_ids: Collection[str]) -> None:
         """Remove snapshots, vectors, versions and records of these memories, in that order."""
@@ -267,6 +267,8 @@ class NativeProvider:
             if part.get("type") == "file"
         }
         using = connection.alias
+        # Whoever makes vectors of them is waited for, so that none comes after the others are gone.
+        list(versions.order_by("pk").select_for_update().values_list("pk"))
         _vectors_of(versions)._raw_delete(using)
         versions._raw_delete(using)
         records._raw_delete(using)
@@ -387,13 +389,13 @@ class NativeProvider:
             follows=follows,
         )
         language = words.languages([record.organisation_id])[record.organisation_id]
-        self._insert([_row(written, record.organisation_id, language)], [draft])
+        active.soon(_inserted([_row(written, record.organisation_id, language)], [draft]), self._embedder)
         return written
 
-    def _insert(self, rows: Sequence[Version], drafts: Sequence[Draft]) -> None:
-        Version.objects.bulk_create(rows)
-        written = [vectors.Written(row, draft) for row, draft in zip(rows, drafts, strict=True)]
-        active.write(written, self._embedder)
+
+def _inserted(rows: Sequence[Version], drafts: Sequence[Draft]) -> list[vectors.Written]:
+    Version.objects.bulk_create(rows)
+    return [vectors.Written(row, draft) for row, draft in zip(rows, drafts, strict=True)]
 
 
 def _vectors_of(versions: Any) -> Any:

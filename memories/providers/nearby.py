@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from memories.embedders.base import Embedder
 from memories.models import Embedding
 
+from . import late
 from .base import RecordVersion, View
 
 EPISODE = "episode"
@@ -22,6 +23,8 @@ BLOCK = 8_192
 OVERLAP = 1_000
 # More candidates than asked for are opened: some have been replaced since they were read.
 SPARE = 8
+# How long what was written just before is waited for, in seconds.
+PATIENCE_SECONDS = 60.0
 
 Open = Callable[[Sequence[int], View], Mapping[int, RecordVersion]]
 
@@ -58,6 +61,7 @@ class NativeNearby:
         return answers
 
     def _follow(self) -> None:
+        late.catch_up([self._memory_id], self._embedder, PATIENCE_SECONDS)
         fresh = (
             Embedding.objects.filter(
                 memory_id=self._memory_id,

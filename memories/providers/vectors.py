@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
+
 from members.models import Member
 from memories.content import Draft
 from memories.embedders.base import Embedder
@@ -108,26 +110,32 @@ def _preceding(written: Sequence[Written], said: Mapping[int, str], apart: bool)
     # What precedes each episode in its conversation, among these and among what was there before them.
     found: dict[int, _Before] = {}
     latest: dict[tuple[str, str], Version] = {}
+    first: list[int] = []
     for one in sorted(written, key=lambda one: _place(one.row)):
         row = one.row
         if row.type != EPISODE or not row.session:
             continue
         key = (row.memory_id, row.session)
-        stored = None if key in latest else _stored_before(row)
         if key in latest:
             found[row.pk] = _Before(latest[key].pk, said[latest[key].pk])
-        elif stored:
-            found[row.pk] = _Before(stored.pk, own_words(_draft(stored)))
+        else:
+            first.append(row.pk)
         if row.invalidated_at is None and not apart:
             latest[key] = row
-    return found
+    return found | _stored_before(first)
 
 
-def _stored_before(row: Version) -> Version | None:
-    turns = Version.objects.current().filter(memory_id=row.memory_id, session=row.session, type=EPISODE)
-    earlier = turns.filter(written_at__lte=row.written_at).exclude(pk=row.pk)
-    nearest = earlier.exclude(written_at=row.written_at, record_id__gte=row.record_id)
-    return nearest.order_by("-written_at", "-record_id").first()
+def _stored_before(keys: Sequence[int]) -> dict[int, _Before]:
+    if not keys:
+        return {}
+    same = {field: OuterRef(field) for field in ("memory_id", "session", "type")}
+    turns = Version.objects.current().filter(**same, written_at__lte=OuterRef("written_at"))
+    earlier = turns.exclude(written_at=OuterRef("written_at"), record_id__gte=OuterRef("record_id"))
+    nearest = earlier.order_by("-written_at", "-record_id").values("pk")[:1]
+    found = Version.objects.filter(pk__in=keys).annotate(before=Subquery(nearest)).exclude(before=None)
+    before = dict(found.values_list("pk", "before"))
+    turn = Version.objects.in_bulk(before.values())
+    return {key: _Before(pk, own_words(_draft(turn[pk]))) for key, pk in before.items() if pk in turn}
 
 
 def _place(row: Version) -> tuple[Any, str]:

@@ -13,10 +13,10 @@ from members import events
 from members.events import Actor
 from members.models import Organisation
 from memories.models import Job, Version
-from memories.providers import words
+from memories.providers import stored, words
 from uhp_site.http.errors import MemoryBusy, MemoryInvalid
 
-from . import jobs, stored
+from . import jobs
 
 KIND = "index_words"
 # How many versions one transaction indexes.

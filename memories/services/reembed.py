@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Count
 
 from members.ids import to_uuid
 from memories import embedders
 from memories.embedders.base import Embedder, EmbedderUnavailable
 from memories.models import ActiveModel, Awaited, Embedding, Job, Version
-from memories.providers import active, vectors
+from memories.providers import active, late
 from uhp_site.alone import alone
 
-from . import jobs, stored
+from . import jobs
 
 KIND = "reembed"
 # How many versions one transaction makes vectors of.
 BATCH = 128
 # How long one round of the sweep works before it leaves the rest to the next, in seconds.
 PATIENCE_SECONDS = 40.0
+# After a failure only the schedule tries again so soon, however many writers ask.
+REST_SECONDS = 30.0
 SWEEPING = 0x5EED
 TOGETHER = 2_000
 
@@ -47,6 +49,16 @@ class State:
     vectors: dict[str, int]
     awaited: int
     job: Job | None
+
+
+@dataclass
+class _Failing:
+    """Until when, by the clock of this process, nobody but the schedule asks for vectors again."""
+
+    until: float = 0.0
+
+
+_failing = _Failing()
 
 
 def begin(organisation_id: str, model: str = "") -> Job:
@@ -86,7 +98,7 @@ def _work(job: Job) -> None:
     while missing := _missing(job.organisation_id, embedder.name, 0):
         if missing == before:
             time.sleep(0.1)
-        _make(missing, embedder)
+        late.make(missing, embedder)
         before = missing
     active.switch(job.organisation_id, embedder.name)
     jobs.step(job, job.total or job.done)
@@ -95,7 +107,7 @@ def _work(job: Job) -> None:
 def _pass(job: Job, embedder: Embedder) -> None:
     after = int(job.result.get("after", 0))
     while missing := _missing(job.organisation_id, embedder.name, after):
-        _make(missing, embedder)
+        late.make(missing, embedder)
         after = missing[-1]
         job.result["after"] = after
         done = Version.objects.filter(organisation_id=job.organisation_id, pk__lte=after).count()
@@ -103,15 +115,31 @@ def _pass(job: Job, embedder: Embedder) -> None:
 
 
 def sweep() -> int:
-    """Make vectors that are awaited, a batch of each organisation in turn; returns how many versions have theirs now.
+    """Make vectors that are awaited, the schedule's way: also after failures, and whatever message was lost."""
+    active.pin_all()
+    return _until_none_is_left()
 
-    Two rounds at once do not get in each other's way: the second does nothing.
+
+def catch_up() -> int:
+    """Make the vectors that writers await right now, unless that failed a moment ago; returns how many versions have
+    theirs now.
     """
-    with alone(SWEEPING) as mine:
-        if not mine:
-            return 0
-        active.pin_all()
-        return _round(time.monotonic() + PATIENCE_SECONDS)
+    return 0 if time.monotonic() < _failing.until else _until_none_is_left()
+
+
+def _until_none_is_left() -> int:
+    """Make what is awaited, a batch of each organisation in turn; returns how many versions have theirs now.
+
+    Two rounds at once do not get in each other's way: the second does nothing, and the first looks once more after it.
+    """
+    made, until = 0, time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until and Awaited.objects.exists():
+        with alone(SWEEPING) as mine:
+            some = _round(until) if mine else 0
+        made += some
+        if not some:
+            break
+    return made
 
 
 def _round(until: float) -> int:
@@ -124,6 +152,7 @@ def _round(until: float) -> int:
             except EmbedderUnavailable as failure:
                 # The others may have another model, which can be had.
                 log.warning("embedder_unavailable", why=str(failure), organisation_id=organisation_id)
+                _failing.until = time.monotonic() + REST_SECONDS
                 taken = 0
             made += taken
             if not taken or time.monotonic() >= until:
@@ -141,7 +170,7 @@ def _take(organisation_id: str) -> int:
     lacking: set[int] = set()
     active.pin(organisation_id, embedders.get)
     for embedder in _needed(organisation_id):
-        _make(sorted(_without(keys, embedder.name)), embedder)
+        late.make(sorted(_without(keys, embedder.name)), embedder)
         lacking |= _without(keys, embedder.name)
     lacking &= set(Version.objects.filter(pk__in=lacking).values_list("pk", flat=True))
     return Awaited.objects.filter(version_id__in=set(keys) - lacking).delete()[0]
@@ -165,24 +194,6 @@ def _missing(organisation_id: str, model: str, after: int) -> list[int]:
             {"organisation": to_uuid(organisation_id, "org_"), "model": model, "after": after, "limit": BATCH},
         )
         return [int(key) for (key,) in cursor.fetchall()]
-
-
-def _make(keys: Sequence[int], embedder: Embedder) -> None:
-    """Make the vectors of these versions, and keep those of the ones that are still there."""
-    rows = list(Version.objects.filter(pk__in=keys).order_by("pk"))
-    written = [vectors.Written(row, draft) for row, draft in zip(rows, stored.drafts(rows), strict=True)]
-    # Nothing is locked while an endpoint is waited for.
-    made = vectors.made(written, embedder, apart=True)
-    with transaction.atomic():
-        named = {key for one in made for key in (one.version_id, one.preceding) if key}
-        # What somebody else is at is passed over, so that nobody waits in a circle.
-        versions = Version.objects.filter(pk__in=named).select_for_update(no_key=True, skip_locked=True)
-        closed = dict(versions.values_list("pk", "invalidated_at"))
-        Embedding.objects.filter(version_id__in=keys, model=embedder.name).delete()
-        kept = [one for one in made if one.version_id in closed and (one.preceding or one.version_id) in closed]
-        for one in kept:
-            one.current = closed[one.version_id] is None
-        Embedding.objects.bulk_create(kept)
 
 
 def state(organisation_id: str) -> State:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -13,28 +11,21 @@ from members import events
 from members.events import Actor
 from memories.content import CORE_TYPES
 from memories.models import TypeDefinition
+from memories.models.types import find, read
 from memories.record_types import BUILT_IN, RecordType, read_type
 from uhp_site.http.errors import MemoryInvalid
 
+__all__ = ["find", "listed", "register"]
+
 ANY_OBJECT = {"type": "object"}
 MAX_TYPES = 500
-
-
-def find(organisation_id: str, name: str) -> RecordType | None:
-    """The extension type of this name, if the organisation has it; the core types ask for nothing, and cost nothing."""
-    if not name.startswith("x."):
-        return None
-    if name in BUILT_IN:
-        return BUILT_IN[name]
-    found = TypeDefinition.objects.filter(organisation_id=organisation_id, type=name).first()
-    return _read(found.definition) if found else None
 
 
 def listed(organisation_id: str) -> list[RecordType]:
     """The core types, those that come with the server, and the organisation's own by name."""
     core = [RecordType(name, description, ANY_OBJECT, core=True) for name, description in CORE_TYPES.items()]
     own = TypeDefinition.objects.filter(organisation_id=organisation_id).order_by("type")
-    return [*core, *BUILT_IN.values(), *(_read(one.definition) for one in own)]
+    return [*core, *BUILT_IN.values(), *(read(one.definition) for one in own)]
 
 
 @transaction.atomic
@@ -45,23 +36,13 @@ def register(
 
     Raises MemoryInvalid for a definition that is not one, or that has the name of a type that comes with the server.
     """
-    read = read_type(definition)
-    if read.type in BUILT_IN:
-        raise MemoryInvalid(f"{read.type} comes with the server and stays as it is.", param="type")
+    given = read_type(definition)
+    if given.type in BUILT_IN:
+        raise MemoryInvalid(f"{given.type} comes with the server and stays as it is.", param="type")
     _, created = TypeDefinition.objects.update_or_create(
-        organisation_id=organisation_id, type=read.type, defaults={"definition": dict(definition)}
+        organisation_id=organisation_id, type=given.type, defaults={"definition": dict(definition)}
     )
     if TypeDefinition.objects.filter(organisation_id=organisation_id).count() > MAX_TYPES:
         raise MemoryInvalid(f"An organisation registers at most {MAX_TYPES} types.")
-    events.record(organisation_id, actor, "type.registered" if created else "type.changed", subject=read.type)
-    return read, created
-
-
-def _read(definition: Mapping[str, Any]) -> RecordType:
-    return _read_text(json.dumps(definition, sort_keys=True))
-
-
-@lru_cache(maxsize=256)
-def _read_text(definition: str) -> RecordType:
-    # Checking a schema costs more than most writes do.
-    return read_type(json.loads(definition))
+    events.record(organisation_id, actor, "type.registered" if created else "type.changed", subject=given.type)
+    return given, created

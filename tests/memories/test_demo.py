@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
-from django.test import override_settings
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
@@ -16,6 +14,7 @@ from members.models import Credential, Group, Member, Organisation, User
 from memories.access import Privilege
 from memories.content import CORE_TYPES
 from memories.models import Conflict, Memory, Reach, Record, Run, Version
+from memories.providers import registry
 from memories.reader import Reader
 from memories.services import listing, records
 from memories.services.sight import look
@@ -206,9 +205,13 @@ def test_without_the_demo_there_is_an_owner_and_nothing_else() -> None:
 
 
 @pytest.mark.django_db
-def test_a_demo_that_fails_leaves_nothing_half_done() -> None:
+def test_a_demo_that_fails_leaves_nothing_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("There is no room left.")
+
     # The people and the first memory are made by then; no record can be.
-    with override_settings(EMBEDDER="tests.no_such.Embedder"), pytest.raises(ImproperlyConfigured):
+    monkeypatch.setattr(registry.get("native"), "remember", full)
+    with pytest.raises(OSError, match="no room"):
         first_organisation(demo=True)
     assert not Organisation.objects.exists()
     assert not User.objects.exists()

@@ -24,7 +24,7 @@ from memories.models import Blob, Embedding, File, Job, Memory, Record, Version
 from memories.models.files import store
 from memories.providers import registry
 from memories.providers.base import RecordVersion, Writer
-from memories.services import erasure, files, holds, jobs, leftovers, records
+from memories.services import erasure, files, holds, jobs, leftovers, records, reembed
 from memories.tasks import KINDS
 from tests import factories
 from tests.conftest import Answer, Api
@@ -137,6 +137,7 @@ def test_every_number_of_a_report_is_a_difference_in_the_database(api: Api, alic
         "files": Blob.objects.count,
         "answers": KeptAnswer.objects.exclude(body="").count,
     }
+    reembed.sweep()
     before = {kind: count() for kind, count in kinds.items()}
     report = erase(api, alice, shared, *(one.id for one in gone)).json
     assert report["removed"] == {kind: before[kind] - count() for kind, count in kinds.items()}
@@ -301,6 +302,7 @@ def test_stopped_anywhere_and_begun_again_the_report_is_the_same(
     copy = derived(shared, source)
     pointer = {"record_id": source.id, "rel": "derived_from"}
     quoted = factories.record(alice, shared, references=[pointer])
+    reembed.sweep()
     job = erasure.begin(at(alice, shared), [source.id])
 
     def stop(*_: Any, **__: Any) -> None:

@@ -23,7 +23,7 @@ from memories.providers.indexes import Corner
 from memories.providers.inside import Branches
 from memories.providers.plans import Plan
 from memories.recall import scope
-from memories.services import indexing, records
+from memories.services import indexing, records, reembed
 from memories.services.sight import look
 from memories.tasks import KINDS
 from tests import factories
@@ -165,6 +165,8 @@ def walking(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def build(of: Organisation) -> Corner:
+    """The index of an organisation, with the vectors of all that was written."""
+    reembed.sweep()
     corner = Corner(of.id, MODEL, "own")
     indexes.build(corner, online=False)
     return corner
@@ -222,6 +224,7 @@ def test_what_is_written_is_found_before_the_index_has_it_and_after(
     world = World(alice, carol, 4)
     corner = build(alice.organisation)
     factories.record(alice, world.root, "umbrella violin walnut")
+    reembed.sweep()
     vector = question("umbrella violin walnut")
     newest = Version.objects.latest("pk").pk
     assert not Embedding.objects.get(version=newest).indexed
@@ -242,6 +245,7 @@ def test_what_was_forgotten_or_superseded_is_not_found_by_the_index(
     build(alice.organisation)
     records.revise(place, revised.id, read_changes({"content": "meadow orchard"}))
     records.forget(place, forgotten.id)
+    reembed.sweep()
     covered = scope.readable(shared, factories.caller(carol).principals, None).memories
     found = Version.objects.filter(pk__in=search(question("harbour lantern"), covered, 10))
     assert {(one.record_id, one.number) for one in found} == {(kept.id, 1), (revised.id, 2)}
@@ -389,6 +393,7 @@ def test_an_index_is_built_by_a_job_once_there_is_much_to_compare(
 ) -> None:
     for number in range(6):
         factories.record(alice, shared, f"harbour {number}")
+    reembed.sweep()
     assert indexing.tend() == 0
     assert not Job.objects.filter(kind=indexing.KIND).exists()
     monkeypatch.setattr(plans, "EXACT_UP_TO", 5)
@@ -403,6 +408,7 @@ def test_an_index_is_built_by_a_job_once_there_is_much_to_compare(
     assert Embedding.objects.filter(indexed=True).count() == 6
     assert indexes.crowded() == []
     factories.record(alice, shared, "lantern")
+    reembed.sweep()
     assert indexing.tend() == 1
 
 
@@ -410,6 +416,7 @@ def test_an_index_is_built_by_a_job_once_there_is_much_to_compare(
 def test_an_index_is_built_while_others_write_and_goes_with_its_organisation(alice: Member, shared: Memory) -> None:
     for number in range(3):
         factories.record(alice, shared, f"harbour {number}")
+    reembed.sweep()
     corner = Corner(alice.organisation_id, MODEL, "own")
     indexes.build(corner)
     indexes.build(corner)
@@ -423,6 +430,7 @@ def test_an_index_is_built_while_others_write_and_goes_with_its_organisation(ali
 @pytest.mark.django_db(transaction=True)
 def test_a_build_that_was_cut_off_begins_again(alice: Member, shared: Memory) -> None:
     factories.record(alice, shared, "harbour")
+    reembed.sweep()
     corner = Corner(alice.organisation_id, MODEL, "own")
     indexes.build(corner)
     VectorIndex.objects.all().delete()

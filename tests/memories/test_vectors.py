@@ -15,7 +15,7 @@ from memories.content import Draft, read_draft
 from memories.models import Embedding, Memory, Version
 from memories.providers import registry, vectors
 from memories.providers.base import RecordVersion, Writer
-from memories.services import records
+from memories.services import records, reembed
 from memories.services.sight import look
 from tests import factories
 from tests.conftest import Api
@@ -61,6 +61,8 @@ def said(who: Member, memory: Memory, text: str, session: str = "s", **more: Any
 
 
 def contexts() -> dict[str, tuple[float, ...]]:
+    """The vectors of turns with the turn before, by what the turn says, once they are made."""
+    reembed.sweep()
     rows = Embedding.objects.filter(aspect=Embedding.Aspect.CONTEXT)
     found = rows.values_list("version__content", "vector")
     return {content[0]["text"]: tuple(vector) for content, vector in found}
@@ -79,8 +81,8 @@ def test_a_turn_has_a_vector_of_its_own_and_one_with_the_turn_before(alice: Memb
     said(alice, shared, "Elsewhere entirely.", session="other")
     factories.record(alice, shared, "A fact in between.")
     said(alice, shared, "Good.")
-    assert Embedding.objects.filter(aspect=Embedding.Aspect.OWN).count() == 5
     found = contexts()
+    assert Embedding.objects.filter(aspect=Embedding.Aspect.OWN).count() == 5
     assert set(found) == {"In the harbour.", "Good."}
     assert np.array(found["In the harbour."]) == embedded("Where is the boat?\nIn the harbour.")
     assert np.array(found["Good."]) == embedded("In the harbour.\nGood.")
@@ -105,6 +107,7 @@ def test_erasing_a_turn_takes_the_vector_in_which_its_words_are_with_it(
     said(alice, shared, "Where is the boat?")
     erased = said(alice, shared, "The canary sang.")
     last = said(alice, shared, "In the harbour.")
+    assert set(contexts()) == {"The canary sang.", "In the harbour."}
     answer = api.ok("POST", f"/v1/memories/{shared.id}/erase", {"record_ids": [erased.id]}, alice)
     assert answer["erased"] == [erased.id]
     assert contexts() == {}

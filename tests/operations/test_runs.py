@@ -53,6 +53,11 @@ def observed(server: Server, directory: Path, episodes: int) -> Iterator[tuple[h
 def test_a_killed_worker_leaves_neither_a_copy_nor_a_gap(run: Callable[..., Server], place: Path) -> None:
     server = run("runs", "--no-demo", HEARTWOOD_CONSOLIDATE="off")
     with observed(server, place / "runs", EPISODES) as (client, memory):
+        deadline = time.monotonic() + 60
+        while counted(place / "runs", "SELECT count(*) FROM memories_awaited"):
+            assert time.monotonic() < deadline, "no worker makes the vectors of what was observed"
+            time.sleep(0.1)
+        assert counted(place / "runs", "SELECT count(DISTINCT version_id) FROM memories_embedding") == EPISODES
         begun = client.post(f"/v1/memories/{memory}/consolidations").json()
         address = f"/v1/memories/{memory}/consolidations/{begun['id']}"
         kills = 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memories.content import EVERYTHING, Draft
-from memories.models import Version
-
-from . import types
+from memories.models import Version, types
 
 
 def drafts(rows: Sequence[Version]) -> list[Draft]:
