@@ -155,7 +155,8 @@ def describe(summary: dict[str, Any]) -> str:
             "",
             report.table(["writes, one client", "per second", "p50 / p95, ms", "queries"], writes),
             "",
-            f"Remembering with the bundled model beside remembering without any, at p95: {summary['embedding']}.",
+            f"Remembering while a worker makes the vectors beside remembering while none are made, at p95: "
+            f"{summary['embedding']}.",
             "",
             report.table(["reads", "p50, ms", "p95, ms", "queries"], reads),
             "",

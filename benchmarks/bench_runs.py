@@ -120,7 +120,7 @@ def founded(name: str, organisation: str) -> Any:
 def planted(name: str, episodes: int, organisation: str) -> Any:
     """A memory in which so many episodes were observed."""
     from memories.content import Draft
-    from memories.services import observing
+    from memories.services import observing, reembed
 
     place = founded(name, organisation)
     drafts = [
@@ -129,6 +129,8 @@ def planted(name: str, episodes: int, organisation: str) -> Any:
     ]
     for start in range(0, episodes, TOGETHER):
         observing.observe(place, drafts[start : start + TOGETHER])
+        # As a worker does meanwhile.
+        reembed.sweep()
     return place
 
 

@@ -19,6 +19,11 @@ class Times:
     whole: list[float] = field(default_factory=list)
     queries: list[int] = field(default_factory=list)
 
+    def add(self, other: Times) -> None:
+        """Take calls of the same kind that were timed elsewhere."""
+        self.whole += other.whole
+        self.queries += other.queries
+
     @property
     def seconds(self) -> float:
         """All calls together."""

@@ -26,7 +26,7 @@ from benchmarks import locomo_report as figures
 from benchmarks.api import Server
 from benchmarks.corpus import ADVERSARIAL, Conversation, Question, generate
 from benchmarks.locomo_report import AT_PARENT, BARE, BM25, ELSEWHERE, MODEL, OURS, RANKS, SESSIONS, WORDS
-from benchmarks.locomo_run import Asked, Log, Unusable, Way, ask, find, place, write
+from benchmarks.locomo_run import Asked, Log, Unusable, Way, ask, find, place, settle, write
 
 TINY_TURNS = 60
 # The published file has so many questions with an answer, and so many of those name evidence that exists.
@@ -118,6 +118,7 @@ def measure(server: Server, conversations: Sequence[Conversation], options: argp
         raise Unusable(f"The server at {server.url} cannot be used: {_sentence(error)}") from error
     try:
         written, seconds = (0, 0.0) if root else write(server, conversations, placed.memories, options.workers, log)
+        settle(server, placed.root)
         runs: dict[str, list[Asked]] = {}
         for way in WAYS:
             if way.elsewhere and len(conversations) < 2:

@@ -19,6 +19,8 @@ from benchmarks.api import Server
 from benchmarks.corpus import ADVERSARIAL, Conversation, Question, Turn
 
 Item = TypeVar("Item")
+LATE = "query:vectors_awaited"
+SETTLED_WITHIN = 600.0
 
 
 class Unusable(Exception):
@@ -134,6 +136,15 @@ def write(
     started = time.perf_counter()
     spread(sessions, write_session, workers, "writing", "records", turns)
     return turns - log.errors.total(), time.perf_counter() - started
+
+
+def settle(server: Server, memory: str) -> None:
+    """Wait until all that lies there is compared by meaning, as the answers say. Raises Unusable when it never is."""
+    until, question = time.monotonic() + SETTLED_WITHIN, {"query": "settled", "limit": 1}
+    while LATE in (server.call("POST", f"/v1/memories/{memory}/recall", question).get("degraded") or ()):
+        if time.monotonic() > until:
+            raise Unusable("The server does not make the vectors of what was written.")
+        time.sleep(0.5)
 
 
 def record(turn: Turn, conversation: str) -> dict[str, Any]:

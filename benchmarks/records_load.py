@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +11,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from tqdm import tqdm
 
+from benchmarks import stage
 from benchmarks.clock import Times, clock
-from benchmarks.stage import Wrong
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from benchmarks.stage import Unusable, Wrong
 
 PAGE = 50
 HISTORY_PAGE = 200
@@ -29,9 +27,9 @@ VOCABULARY = 5_000
 TOGETHER = 64
 LOADED_TOGETHER = 1_000
 LISTS, HISTORY = "lists", "history"
-# With which embedder a record is written that is not embedded at all.
-NONE = "benchmarks.records_load.NoEmbedder"
-TURN = 10
+MODEL = "minilm"
+TURN = 50
+DRAINED_WITHIN = 120.0
 
 
 @dataclass(frozen=True)
@@ -47,26 +45,6 @@ class Scale:
     def bulk(self) -> int:
         """How many are imported, and how many restored."""
         return min(self.records // 10, 2_000)
-
-
-class NoEmbedder:
-    """There are no vectors to be had of it: a record is written without, and they are made later."""
-
-    name, dimensions = "none", 384
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Raise EmbedderUnavailable."""
-        self._unavailable()
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Raise EmbedderUnavailable."""
-        self._unavailable()
-
-    @staticmethod
-    def _unavailable() -> NoReturn:
-        from memories.embedders.base import EmbedderUnavailable
-
-        raise EmbedderUnavailable("This one makes no vectors.")
 
 
 class Bench:
@@ -285,24 +263,35 @@ class Bench:
 
 
 def embedding_beside_none(size: Scale, random: Random) -> list[dict[str, Any]]:
-    """Single writes with the bundled model and without any, turn by turn, each in an organisation of its own."""
-    from django.test import override_settings
+    """Single writes while a worker makes their vectors, and while it stands still, turn by turn. Raises Unusable."""
+    bench = Bench(size, random)
+    call = partial(_remember, bench, f"/v1/memories/{bench.memory('One by one')}/records")
+    beside, alone = Times(), Times()
+    with stage.worker(HEARTWOOD_EMBEDDER=MODEL) as worker:
+        call()
+        _drained()
+        for start in range(0, size.single, TURN):
+            turn = [call] * min(TURN, size.single - start)
+            beside.add(clock("while vectors are made", turn, silent=True))
+            _drained()
+            worker.send_signal(signal.SIGSTOP)
+            alone.add(clock("while none are made", turn, silent=True))
+            worker.send_signal(signal.SIGCONT)
+            _drained()
+    return [
+        _written("single writes, bundled model in a worker", beside),
+        _written("single writes, no model", alone),
+    ]
 
-    ways = {"minilm": "single writes, bundled model", NONE: "single writes, no model"}
-    benches = {embedder: Bench(size, random) for embedder in ways}
-    addresses, times = dict[str, str](), {embedder: Times() for embedder in ways}
-    for embedder, bench in benches.items():
-        addresses[embedder] = f"/v1/memories/{bench.memory('One by one')}/records"
-        with override_settings(EMBEDDER=embedder):
-            bench.send("POST", addresses[embedder], bench.body())
-    for start in range(0, size.single, TURN):
-        for embedder, bench in benches.items():
-            call = partial(_remember, bench, addresses[embedder])
-            with override_settings(EMBEDDER=embedder):
-                some = clock(ways[embedder], [call] * min(TURN, size.single - start), silent=True)
-            times[embedder].whole += some.whole
-            times[embedder].queries += some.queries
-    return [_written(name, times[embedder]) for embedder, name in ways.items()]
+
+def _drained() -> None:
+    from memories.models import Awaited
+
+    until = time.monotonic() + DRAINED_WITHIN
+    while Awaited.objects.exists():
+        if time.monotonic() > until:
+            raise Unusable("The worker makes no vectors.")
+        time.sleep(0.05)
 
 
 def _remember(bench: Bench, address: str) -> None:

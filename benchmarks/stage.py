@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
@@ -145,23 +145,46 @@ def served(**environment: str) -> Iterator[int]:
     with socket(AF_INET, SOCK_STREAM) as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    server = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "gunicorn", "--config", "python:uhp_site.gunicorn", "--bind", f"127.0.0.1:{port}"],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    command = ["-m", "gunicorn", "--config", "python:uhp_site.gunicorn", "--bind", f"127.0.0.1:{port}"]
+    with _process(command, environment) as server:
         until = time.monotonic() + START_SECONDS
         while not _answers(port):
             if server.poll() is not None or time.monotonic() > until:
                 raise Unusable("The web server did not start.")
             time.sleep(0.2)
         yield port
+
+
+@contextmanager
+def worker(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The product's worker, as long as this lives, without the schedule; it takes a moment until it listens."""
+    import psycopg
+
+    from uhp_site import data
+    from uhp_site.runtime import broker, supervisor
+
+    with psycopg.connect(data.conninfo(), autocommit=True) as connection:
+        broker.install(connection)
+    with _process(supervisor.celery(*supervisor.WORKER), environment) as process:
+        yield process
+
+
+@contextmanager
+def _process(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
     finally:
-        server.terminate()
-        server.wait()
+        process.terminate()
+        # One that stands still would never hear it.
+        process.send_signal(signal.SIGCONT)
+        process.wait()
 
 
 def peak_mib() -> float:

@@ -26,18 +26,20 @@ PATIENCE_SECONDS = 2.0
 TOGETHER = 32
 # Somebody else is making the rest.
 PAUSE_SECONDS = 0.02
-# So many of what an organisation awaits, the newest, are looked through for one question.
-LOOKED_THROUGH = 2_000
+# So many of what an organisation awaits, the newest, are looked through for one question. Only while a model that
+# could not be had for long is caught up with are there more.
+LOOKED_THROUGH = 20_000
 
 AWAITED = """
 WITH newest AS MATERIALIZED (
     SELECT a.version_id FROM memories_awaited a WHERE a.organisation_id = {organisation}
     ORDER BY a.version_id DESC LIMIT %(looked_through)s
 )
-SELECT v.id FROM newest JOIN memories_version v ON v.id = newest.version_id
-WHERE {within} AND NOT EXISTS (
-    SELECT FROM memories_embedding e WHERE e.version_id = v.id AND e.model = %(model)s AND e.aspect = 'own')
-ORDER BY v.id DESC LIMIT %(limit)s
+SELECT (SELECT count(*) FROM newest) < %(looked_through)s, ARRAY(
+    SELECT v.id FROM newest JOIN memories_version v ON v.id = newest.version_id
+    WHERE {within} AND v.type <> %(apart)s AND NOT EXISTS (
+        SELECT FROM memories_embedding e WHERE e.version_id = v.id AND e.model = %(model)s AND e.aspect = 'own')
+    ORDER BY v.id DESC LIMIT %(limit)s)
 """
 
 log = structlog.get_logger(__name__)
@@ -52,16 +54,17 @@ def awaited(organisation_id: str, versions: Collection[int]) -> None:
     transaction.on_commit(waker.wake)
 
 
-def catch_up(memory_ids: Sequence[str], embedder: Embedder, patience: float) -> bool:
+def catch_up(memory_ids: Sequence[str], embedder: Embedder, patience: float, apart: str = "") -> bool:
     """Make the vectors that are awaited in these memories, newest first; whether all of them are there now.
 
-    Waits for no longer than `patience`, in seconds, and one batch.
+    Waits for no longer than `patience`, in seconds, and one batch. Records of the type `apart` are left out.
     """
     until, before = time.monotonic() + patience, list[int]()
     try:
-        while keys := _awaited_in(memory_ids, embedder.name):
-            if time.monotonic() > until:
-                return False
+        while True:
+            all_seen, keys = _awaited_in(memory_ids, embedder.name, apart)
+            if not keys or time.monotonic() > until:
+                return all_seen and not keys
             if keys == before:
                 time.sleep(PAUSE_SECONDS)
             make(keys, embedder)
@@ -69,10 +72,10 @@ def catch_up(memory_ids: Sequence[str], embedder: Embedder, patience: float) -> 
     except (EmbedderUnavailable, OperationalError) as failure:
         log.warning("vectors_not_made", why=type(failure).__name__)
         return False
-    return True
 
 
-def _awaited_in(memory_ids: Sequence[str], model: str) -> list[int]:
+def _awaited_in(memory_ids: Sequence[str], model: str, apart: str) -> tuple[bool, list[int]]:
+    """Whether all that the organisation awaits was looked through, and what of it lies here, newest first."""
     # There are few of them: it is asked of each whether it lies inside.
     within, parameters = inside.probed(memory_ids, "v.memory_id")
     if isinstance(memory_ids, inside.Branches):
@@ -82,13 +85,14 @@ def _awaited_in(memory_ids: Sequence[str], model: str) -> list[int]:
         organisation = "(SELECT organisation_id FROM memories_memory WHERE id = %(first)s)"
         parameters["first"] = to_uuid(memory_ids[0], "hmem_")
     else:
-        return []
+        return True, []
     with connection.cursor() as cursor:
         cursor.execute(
             AWAITED.format(organisation=organisation, within=within),
-            {**parameters, "model": model, "looked_through": LOOKED_THROUGH, "limit": TOGETHER},
+            {**parameters, "model": model, "apart": apart, "looked_through": LOOKED_THROUGH, "limit": TOGETHER},
         )
-        return [key for (key,) in cursor.fetchall()]
+        all_seen, keys = cursor.fetchone()
+    return all_seen, keys
 
 
 def make(keys: Collection[int], embedder: Embedder) -> None:

@@ -61,7 +61,7 @@ class NativeNearby:
         return answers
 
     def _follow(self) -> None:
-        late.catch_up([self._memory_id], self._embedder, PATIENCE_SECONDS)
+        late.catch_up([self._memory_id], self._embedder, PATIENCE_SECONDS, apart=EPISODE)
         fresh = (
             Embedding.objects.filter(
                 memory_id=self._memory_id,

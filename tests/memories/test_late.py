@@ -174,6 +174,20 @@ def test_a_question_does_not_wait_for_very_many_and_says_so(
     assert recall(api, alice, shared)["degraded"] == []
 
 
+def test_where_too_much_is_awaited_to_look_through_that_is_said(
+    api: Api, alice: Member, shared: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late, "LOOKED_THROUGH", 2)
+    old = factories.record(alice, shared, "In the harbour.")
+    for number in range(2):
+        factories.record(alice, factories.memory(alice), f"Elsewhere {number}.")
+    answer = recall(api, alice, shared)
+    assert (found(answer), answer["degraded"]) == ({old.id}, ["query:vectors_awaited"])
+    assert not Embedding.objects.exists()
+    reembed.sweep()
+    assert recall(api, alice, shared)["degraded"] == []
+
+
 def test_a_model_that_answers_the_question_only_leaves_words_and_says_so(
     api: Api, alice: Member, shared: Memory, served: Endpoint
 ) -> None:
@@ -275,7 +289,7 @@ def test_what_somebody_else_is_at_is_passed_over_and_made_later(alice: Member, s
 @pytest.mark.django_db(transaction=True)
 def test_a_question_waits_for_who_is_making_them_already(api: Api, alice: Member, shared: Memory) -> None:
     written = factories.record(alice, shared, "In the harbour.")
-    answers = at_once([partial(recall, api, alice, shared) for _ in range(4)] + [reembed.sweep])  # type: ignore[list-item]
+    answers = at_once([partial(recall, api, alice, shared) for _ in range(4)] + [reembed.sweep])
     assert [(found(one), one["degraded"]) for one in answers[:4]] == [({written.id}, [])] * 4
     assert Embedding.objects.count() == 1
 

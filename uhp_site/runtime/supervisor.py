@@ -29,6 +29,8 @@ LOCK_FILE = "up.lock"
 MARK = "HEARTWOOD_CHILD_OF"
 LONGEST_BACKOFF = 30.0
 STEADY_AFTER = 60.0
+ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+WORKER = ("worker", "--pool", "threads", *ALONE, "--queues", "heartwood,heartwood_heartbeat")
 
 
 class Stopping(BaseException):
@@ -102,6 +104,12 @@ class Child:
             say(f"The {self.name} did not stop within {self.patience:g} s and is killed.")
         end_group(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def celery(*arguments: str) -> list[str]:
+    """What follows the interpreter to run one of Celery's commands on the application."""
+    level = os.environ.get("HEARTWOOD_LOG_LEVEL", "INFO")
+    return ["-m", "celery", "--app", "uhp_site.celery", "--quiet", *arguments, "--loglevel", level]
 
 
 def describe(status: int) -> str:
@@ -238,15 +246,12 @@ class Supervisor:
     def start_children(self) -> None:
         """Start worker, schedule and web server."""
         assert self.listener is not None
-        celery = ["-m", "celery", "--app", "uhp_site.celery", "--quiet"]
-        schedule = str(data.directory() / "schedule")
-        worker = ["worker", "--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat"]
-        level = ["--loglevel", os.environ.get("HEARTWOOD_LOG_LEVEL", "INFO")]
+        beat = ["beat", "--schedule", str(data.directory() / "schedule"), "--pidfile="]
         descriptor = self.listener.fileno()
         gunicorn = ["-m", "gunicorn", "--config", "python:uhp_site.gunicorn", "--bind", f"fd://{descriptor}"]
         self.children = [
-            Child("worker", [*celery, *worker, "--queues", "heartwood,heartwood_heartbeat", *level], 15),
-            Child("schedule", [*celery, "beat", "--schedule", schedule, "--pidfile=", *level], 10),
+            Child("worker", celery(*WORKER), 15),
+            Child("schedule", celery(*beat), 10),
             Child("web server", gunicorn, 20, inherited=[descriptor]),
         ]
         for child in self.children:
