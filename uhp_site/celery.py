@@ -90,9 +90,12 @@ def keep_django_logging(**_: Any) -> None:
 
 
 @signals.beat_init.connect
-def send_first_heartbeat(**_: Any) -> None:
-    """Send a heartbeat as soon as the schedule runs, so that readiness does not wait for the next one."""
+def send_what_does_not_wait(**_: Any) -> None:
+    """Send a heartbeat as soon as the schedule runs, and have vectors made: readiness and the demo's first question do
+    not wait for the next round.
+    """
     app.send_task("uhp_site.heartbeat", expires=3 * HEARTBEAT_SECONDS)
+    app.send_task("memories.make_vectors", expires=60)
     signals.before_task_publish.connect(discard_stale_heartbeats, sender="uhp_site.heartbeat")
 
 
