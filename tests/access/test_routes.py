@@ -20,7 +20,7 @@ from members.ids import mint
 from members.models import Group, Member, User
 from members.services import invite, issue_key
 from memories.models import Embedding, Grant, Memory, Reach, Record, ReviewItem, Version
-from memories.services import queries
+from memories.services import queries, reembed
 from memories.services.holds import place_hold
 from memories.services.sight import look
 from memories.statements import read_definition
@@ -481,6 +481,7 @@ def names(shared: Memory, alice: Member, carol: Member, stranger: Member, team: 
     factories.record(team.members.get(type="agent"), shared, "Words to be looked at.")
     invitation = invite(alice.organisation, name="Nina")
     factories.record(alice, factories.memory(alice, shared, restricted=True), "Kept from the team.")
+    reembed.sweep()
     queries.define(look(factories.caller(alice), shared.id), "0", read_definition({"body": {"text": "words"}}))
     hook = factories.webhook(alice).webhook
     held = factories.memory(alice)

@@ -281,8 +281,8 @@ def test_the_pages_cost_the_same_however_much_is_found(count: int, alice: Member
             assert client.get(address(shared, tab)).status_code == 200
         costs[tab] = len(queries)
     assert costs == {
-        "ask?q=who+paid&limit=50": 42,
-        "ask?q=who+paid&against=words": 55,
+        "ask?q=who+paid&limit=50": 43,
+        "ask?q=who+paid&against=words": 56,
         "golden": 21,
         "graph?around=": 25,
     }
