@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +16,7 @@ from memories.embedders.base import Embedder
 from memories.models import Embedding, Memory, Record, Snapshot, Version
 from uhp_site.http.errors import RecordNotFound
 
-from . import active, alike, candidates, fields, filtering, links, locks, newest, vectors, words
+from . import active, alike, candidates, fields, filtering, links, locks, newest, rows, vectors, words
 from .base import (
     Awaiting,
     Change,
@@ -41,8 +40,6 @@ from .nearby import NativeNearby
 # How many records one query looks for the derivatives of.
 TOGETHER = 50
 DERIVED = "derived_from"
-# A longer session id is kept as an attribute, and joins nothing together.
-MAX_SESSION = 160
 PROVIDER = "provider"
 
 
@@ -97,7 +94,7 @@ class NativeProvider:
         record, head = self._lock(memory_id, record_id)
         if record is None or head is None or head.status != Version.Status.ACTIVE:
             return None
-        draft = change(_shown(head))
+        draft = change(rows.shown(head))
         moment = locks.moment(memory_id, head.written_at)
         self._close(head, Version.Status.SUPERSEDED, moment)
         record.head = head.number + 1
@@ -112,18 +109,18 @@ class NativeProvider:
         if record is None or head is None or head.status != Version.Status.ACTIVE:
             return None
         if check:
-            check(_shown(head))
+            check(rows.shown(head))
         self._close(head, Version.Status.FORGOTTEN, locks.moment(memory_id, head.written_at))
-        return _shown(head)
+        return rows.shown(head)
 
     def get(self, memory_id: str, record_id: str, as_of: datetime | None = None) -> RecordVersion | None:
         """The newest version whatever its status, or the one that held at an instant, shown as active then."""
         versions = Version.objects.filter(memory_id=memory_id, record_id=record_id)
         if as_of is None:
             found = versions.order_by("-number").first()
-            return _shown(found) if found else None
+            return rows.shown(found) if found else None
         found = versions.as_of(as_of).first()
-        return _shown(found, as_of) if found else None
+        return rows.shown(found, as_of) if found else None
 
     def history(
         self,
@@ -138,12 +135,12 @@ class NativeProvider:
         versions = Version.objects.filter(memory_id=memory_id, record_id=record_id)
         if after is not None:
             versions = versions.filter(number__lt=after) if newest_first else versions.filter(number__gt=after)
-        return [_shown(version) for version in versions.order_by("-number" if newest_first else "number")[:limit]]
+        return [rows.shown(version) for version in versions.order_by("-number" if newest_first else "number")[:limit]]
 
     def numbered(self, memory_id: str, record_id: str, numbers: Collection[int]) -> Mapping[int, RecordVersion]:
         """In one query."""
         versions = Version.objects.filter(memory_id=memory_id, record_id=record_id, number__in=set(numbers))
-        return {version.number: _shown(version) for version in versions}
+        return {version.number: rows.shown(version) for version in versions}
 
     def page(self, memory_id: str, view: View, limit: int, after: tuple[datetime, str] | None) -> Page:
         """Records by the time their shown version was written, then by id; read by key, never by offset."""
@@ -169,7 +166,7 @@ class NativeProvider:
         heads = Version.objects.filter(
             record_id__in={record_id for _, record_id in pairs}, number=F("record__head")
         ).in_memories({memory_id for memory_id, _ in pairs})
-        found = {(head.memory_id, head.record_id): _shown(head) for head in heads}
+        found = {(head.memory_id, head.record_id): rows.shown(head) for head in heads}
         return {pair: version for pair, version in found.items() if pair in pairs}
 
     def candidates(self, memory_ids: Sequence[str], question: Question) -> Found:
@@ -178,7 +175,7 @@ class NativeProvider:
 
     def alike(self, memory_id: str, text: str, limit: int) -> Sequence[RecordVersion]:
         """By the words as they are indexed."""
-        return [_shown(version) for version in alike.found(memory_id, text, limit)]
+        return [rows.shown(version) for version in alike.found(memory_id, text, limit)]
 
     def named(self, memory_ids: Sequence[str], phrases: Collection[str], view: View) -> Named:
         """Speakers of episodes, and the titles of entity records."""
@@ -194,13 +191,13 @@ class NativeProvider:
 
     def open(self, keys: Sequence[int], view: View) -> Mapping[int, RecordVersion]:
         """The versions behind keys, in one query."""
-        return {key: _shown(version, view.as_of) for key, version in Version.objects.in_bulk(keys).items()}
+        return {key: rows.shown(version, view.as_of) for key, version in Version.objects.in_bulk(keys).items()}
 
     def versions(self, memory_id: str) -> Iterator[RecordVersion]:
         """In the order of the records' ids, which is that of their making."""
-        rows = Version.objects.filter(memory_id=memory_id).order_by("record_id", "number")
-        for version in rows.iterator(chunk_size=100):
-            yield _shown(version)
+        versions = Version.objects.filter(memory_id=memory_id).order_by("record_id", "number")
+        for version in versions.iterator(chunk_size=100):
+            yield rows.shown(version)
 
     @transaction.atomic
     def restore(self, versions: Sequence[RecordVersion]) -> None:
@@ -224,8 +221,8 @@ class NativeProvider:
             update_fields=["head"],
         )
         spoken = words.languages(set(homes.values()))
-        rows = [_row(one, homes[one.memory_id], spoken[homes[one.memory_id]]) for one in versions]
-        active.write(_inserted(rows, [version.draft for version in versions]), self._embedder)
+        made = [rows.row(one, homes[one.memory_id], spoken[homes[one.memory_id]]) for one in versions]
+        active.write(_inserted(made, [version.draft for version in versions]), self._embedder)
 
     def drop(self, memory_ids: Collection[str]) -> None:
         """Remove snapshots, vectors, versions and records of these memories, in that order."""
@@ -291,14 +288,14 @@ class NativeProvider:
         taken = Snapshot.objects.create(
             organisation_id=memory.organisation_id, memory=memory, name=name, message=message, taken_by=by, at=at
         )
-        return _instant(taken)
+        return rows.instant(taken)
 
     def snapshots(self, memory_id: str, limit: int, before: tuple[datetime, str] | None) -> Sequence[Instant]:
         """Newest first; no two share an instant."""
         found = Snapshot.objects.filter(memory_id=memory_id)
         if before:
             found = found.filter(at__lt=before[0])
-        return [_instant(one) for one in found.order_by("-at")[:limit]]
+        return [rows.instant(one) for one in found.order_by("-at")[:limit]]
 
     def standing(self, memory_id: str, limit: int, after: tuple[datetime, str] | None) -> Page:
         """As `page`, of those alone; a string or a number that looks like true is not it."""
@@ -321,19 +318,19 @@ class NativeProvider:
         moment, record_id = until
         versions = _through(Version.objects.filter(memory_id=memory_id, written_at__lte=moment), view)
         versions = versions.exclude(written_at=moment, record_id__gt=record_id)
-        return [_shown(version) for version in versions.order_by("-written_at", "-record_id")[:limit]][::-1]
+        return [rows.shown(version) for version in versions.order_by("-written_at", "-record_id")[:limit]][::-1]
 
     def ended(self, memory_id: str, before: datetime, limit: int) -> Sequence[RecordVersion]:
         """Those whose end is known and past."""
         versions = Version.objects.filter(memory_id=memory_id, valid_to__lt=before).current()
-        return [_shown(version) for version in versions.order_by("valid_to", "record_id")[:limit]]
+        return [rows.shown(version) for version in versions.order_by("valid_to", "record_id")[:limit]]
 
     def histories(self, memory_id: str, record_ids: Collection[str]) -> Mapping[str, Sequence[RecordVersion]]:
         """In one query."""
         found: dict[str, list[RecordVersion]] = {}
         versions = Version.objects.filter(memory_id=memory_id, record_id__in=set(record_ids))
         for version in versions.order_by("record_id", "number"):
-            found.setdefault(version.record_id, []).append(_shown(version))
+            found.setdefault(version.record_id, []).append(rows.shown(version))
         return found
 
     @transaction.atomic
@@ -343,7 +340,7 @@ class NativeProvider:
         record, head = self._lock(memory_id, record_id)
         if record is None or head is None or head.status != Version.Status.FORGOTTEN:
             return None
-        draft = change(_shown(head))
+        draft = change(rows.shown(head))
         record.head = head.number + 1
         record.save(update_fields=["head"])
         return self._append(record, draft, writer, locks.moment(memory_id, head.invalidated_at))
@@ -389,13 +386,13 @@ class NativeProvider:
             follows=follows,
         )
         language = words.languages([record.organisation_id])[record.organisation_id]
-        active.soon(_inserted([_row(written, record.organisation_id, language)], [draft]), self._embedder)
+        active.soon(_inserted([rows.row(written, record.organisation_id, language)], [draft]), self._embedder)
         return written
 
 
-def _inserted(rows: Sequence[Version], drafts: Sequence[Draft]) -> list[vectors.Written]:
-    Version.objects.bulk_create(rows)
-    return [vectors.Written(row, draft) for row, draft in zip(rows, drafts, strict=True)]
+def _inserted(versions: Sequence[Version], drafts: Sequence[Draft]) -> list[vectors.Written]:
+    Version.objects.bulk_create(versions)
+    return [vectors.Written(version, draft) for version, draft in zip(versions, drafts, strict=True)]
 
 
 def _vectors_of(versions: Any) -> Any:
@@ -415,9 +412,9 @@ def _through(versions: Any, view: View) -> Any:
 
 
 def _page(versions: Any, limit: int, after: tuple[datetime, str] | None, as_of: datetime | None = None) -> Page:
-    rows = list(_beyond(versions, after).order_by("written_at", "record_id")[: limit + 1])
-    shown = tuple(_shown(version, as_of) for version in rows[:limit])
-    return Page(shown, (shown[-1].written_at, shown[-1].id) if len(rows) > limit else None)
+    found = list(_beyond(versions, after).order_by("written_at", "record_id")[: limit + 1])
+    shown = tuple(rows.shown(version, as_of) for version in found[:limit])
+    return Page(shown, (shown[-1].written_at, shown[-1].id) if len(found) > limit else None)
 
 
 def _beyond(versions: Any, after: tuple[datetime, str] | None) -> Any:
@@ -434,74 +431,3 @@ def _require_sources(record: Record, draft: Draft, writer: Writer) -> None:
         there = Record.objects.filter(pk__in=sources, organisation_id=record.organisation_id).count()
         if there < len(sources):
             raise RecordNotFound("A record that this is derived from is gone.")
-
-
-def _instant(snapshot: Snapshot) -> Instant:
-    return Instant(snapshot.id, snapshot.memory_id, snapshot.name, snapshot.message, snapshot.at)
-
-
-def _row(version: RecordVersion, organisation_id: str, language: str) -> Version:
-    draft, writer = version.draft, version.writer
-    return Version(
-        organisation_id=organisation_id,
-        memory_id=version.memory_id,
-        record_id=version.id,
-        number=version.number,
-        status=version.status,
-        type=draft.type,
-        title=draft.title,
-        content=list(draft.content),
-        attributes=dict(draft.attributes or {}),
-        references=[_stored(reference) for reference in draft.references],
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        written_at=version.written_at,
-        invalidated_at=version.invalidated_at,
-        writer_kind=writer.kind,
-        writer_id=writer.id,
-        writer_type=writer.type,
-        on_behalf_of=writer.on_behalf_of,
-        consolidation_id=writer.consolidation_id,
-        follows=asdict(version.follows) if version.follows else None,
-        session=_session(draft),
-        speaker=vectors.speaker_of(draft),
-        words=words.vector(draft.text, language),
-    )
-
-
-def _session(draft: Draft) -> str:
-    named = (draft.attributes or {}).get("session_id")
-    return named if isinstance(named, str) and len(named) <= MAX_SESSION else ""
-
-
-def _stored(reference: Reference) -> dict[str, str]:
-    return {"rel": reference.rel, "memory_id": reference.memory_id, "record_id": reference.record_id}
-
-
-def _shown(version: Version, as_of: datetime | None = None) -> RecordVersion:
-    # At an instant at which a version held, it was active, whatever became of it.
-    return RecordVersion(
-        id=version.record_id,
-        memory_id=version.memory_id,
-        number=version.number,
-        status=Version.Status.ACTIVE.value if as_of else version.status,
-        draft=Draft(
-            type=version.type,
-            title=version.title,
-            content=tuple(version.content),
-            attributes=version.attributes,
-            references=tuple(Reference(**entry) for entry in version.references),
-            valid_from=version.valid_from,
-            valid_to=version.valid_to,
-        ),
-        written_at=version.written_at,
-        invalidated_at=None if as_of else version.invalidated_at,
-        writer=Writer(
-            kind=version.writer_kind,
-            id=version.writer_id,
-            type=version.writer_type,
-            on_behalf_of=version.on_behalf_of,
-            consolidation_id=version.consolidation_id,
-        ),
-        follows=Followed(**version.follows) if version.follows else None,
-    )
