@@ -34,7 +34,8 @@ GRAVE = """async (rules) => {
 }"""
 # Whatever reaches past the edge, scrolled to or cut off; code may scroll inside its own box.
 TOO_WIDE = """() => [...document.querySelectorAll("body *")]
-  .filter((one) => one.checkVisibility() && !one.closest("pre, .visually-hidden, .table thead, .skip-link, .sidebar, svg"))
+  .filter((one) => one.checkVisibility())
+  .filter((one) => !one.closest("pre, .visually-hidden, .table thead, .skip-link, .sidebar, svg"))
   .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map((one) => one.outerHTML.slice(0, 160))"""
 # Nothing but colours differs in the dark.
