@@ -31,6 +31,11 @@ class Source(NamedTuple):
     privileges: int
     grant_id: str
 
+    @property
+    def given(self) -> tuple[object, ...]:
+        """What gives it to them: the same for everybody in a group, and nobody else's where it is their own."""
+        return self[6:]
+
 
 class Above(NamedTuple):
     """A memory on the way up, and what somebody holds on it."""
@@ -75,7 +80,7 @@ def audience(
             ],
         )
         rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return [
-        Source._make((*row[:6], memories.to_python(row[6]), *row[7:10], grants.to_python(row[10]) or ""))
-        for row in rows
-    ]
+    # There are few of these, and each is named again and again.
+    ids = {found: memories.to_python(found) for found in {row[6] for row in rows}}
+    ids |= {found: grants.to_python(found) or "" for found in {row[10] for row in rows}}
+    return [Source._make((*row[:6], ids[row[6]], *row[7:10], ids[row[10]])) for row in rows]

@@ -81,10 +81,10 @@ def _reaching(chain: Chain, theirs: Sequence[FoundSource], known: dict[Hashable,
     """Somebody who reaches the memory, by what was found to give it to them; `known` says it of others like them."""
     one = theirs[0]
     principal = f"member:{one.member_id}"
-    principals = frozenset({principal, *(source.principal for source in theirs)})
+    principals = frozenset([principal, *[source.principal for source in theirs]])
     person = Person(principal, one.name, one.type, principals, None if one.keyed else Cause.NO_KEY)
     # Hundreds may get the same from the same groups; what somebody holds by themself is in nobody else's key.
-    alike = tuple((source.memory_id, source.principal, source.privileges, source.grant_id) for source in theirs)
+    alike = tuple([source.given for source in theirs])
     explained = known.get(alike)
     if explained is None:
         explained = known[alike] = _explained(chain, principals, theirs)
