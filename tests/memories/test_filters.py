@@ -30,7 +30,7 @@ from memories.filters import (
     read_filter,
 )
 from memories.models import Memory, Record, Version
-from memories.providers import filtering, native, newest, registry
+from memories.providers import filtering, newest, registry, rows
 from memories.providers.base import Question, View
 from memories.recall import listing
 from memories.services import records
@@ -187,7 +187,7 @@ def test_the_database_finds_what_the_filter_means(
         kept = {one.pk: one for one in Version.objects.filter(pk__in=keys)}
         for body in asked:
             read = read_filter(body)
-            meant = {key for key in keys if matches(read, native._shown(kept[key]).facts)}
+            meant = {key for key in keys if matches(read, rows.shown(kept[key]).facts)}
             assert by_database(read, keys) == meant, body
             assert meant == {key for key, original in zip(keys, worlds, strict=True) if matches(read, original)}, body
         transaction.set_rollback(True)
