@@ -27,6 +27,11 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 4.0
 # After a failure nobody waits for it again so soon.
 REST = 10.0
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+# What an endpoint says of a text that it does not take: too long for its model, or against its rules.
+REFUSED = frozenset({400, 413, 422})
+# A text that is refused is asked again in half, down to so many characters, and then left to NOTHING.
+SHORTEST = 100
+NOTHING = "."
 # A number of a vector takes at most so many bytes of an answer, and everything around the vectors so many.
 NUMBER, AROUND = 40, 65_536
 LONGEST_NAME = 80
@@ -35,10 +40,15 @@ LONGEST_NAME = 80
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
+class _Refused(EmbedderUnavailable):
+    """It answers, and does not take what it was given."""
+
+
 class OpenAIEmbedder:
     """A model behind an endpoint. What it is asked for leaves the server; what it answers is checked.
 
-    Raises EmbedderUnavailable where a vector cannot be had in time; for some seconds after, at once.
+    Raises EmbedderUnavailable where a vector cannot be had in time; for some seconds after, at once. A text that the
+    endpoint refuses keeps no other from its vector: of it as much is embedded as is taken.
     """
 
     def __init__(self, url: str, key: str, model: str, dimensions: int) -> None:
@@ -61,28 +71,58 @@ class OpenAIEmbedder:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
             batch = [_sendable(text) for text in texts[start : start + BATCH]]
-            vectors[start : start + len(batch)] = self._ask(batch, QUESTION + EACH * (len(batch) - 1))
+            try:
+                vectors[start : start + len(batch)] = self._ask(batch)
+            except _Refused:
+                # One that takes nothing at all is not set up for this.
+                nothing = self._taken([NOTHING])[0]
+                vectors[start : start + len(batch)] = self._piecemeal(batch, nothing)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return the unit vector of one text. Raises EmbedderUnavailable."""
-        vector: NDArray[np.float32] = self._ask([_sendable(text)], QUESTION)[0]
+        vector: NDArray[np.float32] = self.embed([text])[0]
         return vector
 
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
 
-    def _ask(self, texts: Sequence[str], patience: float) -> NDArray[np.float32]:
+    def _piecemeal(self, texts: Sequence[str], nothing: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The vectors of texts of which some are refused: those by as much of them as is taken, or by nothing."""
+        try:
+            return self._ask(texts)
+        except _Refused:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                parts = (texts[:middle], texts[middle:])
+                return np.concatenate([self._piecemeal(part, nothing) for part in parts])
+            half = texts[0][: len(texts[0]) // 2].strip()
+            return self._piecemeal([half], nothing) if len(half) >= SHORTEST else nothing[None]
+
+    def _taken(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `_ask`, for what an endpoint must take."""
+        try:
+            return self._ask(texts)
+        except _Refused:
+            self._rest()
+            raise
+
+    def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if time.monotonic() < self._rests_until:
             raise EmbedderUnavailable("The embedding endpoint did not answer a moment ago.")
-        until = time.monotonic() + patience
+        until = time.monotonic() + QUESTION + EACH * (len(texts) - 1)
         try:
             return self._read(self._answer(texts, until), len(texts))
-        except EmbedderUnavailable:
-            with self._lock:
-                self._rests_until = time.monotonic() + REST
+        except _Refused:
             raise
+        except EmbedderUnavailable:
+            self._rest()
+            raise
+
+    def _rest(self) -> None:
+        with self._lock:
+            self._rests_until = time.monotonic() + REST
 
     def _answer(self, texts: Sequence[str], until: float) -> Any:
         why = "does not answer"
@@ -90,13 +130,17 @@ class OpenAIEmbedder:
             left = until - time.monotonic()
             if left <= 0:
                 break
-            status, body, after = self._post(texts, min(left, ANSWER))
+            status, body, after = self._post(texts, min(left, ANSWER), says_dimensions=self._says_dimensions)
             if status == 200:
                 return body
-            if status in (400, 422) and self._says_dimensions:
+            if status in REFUSED and self._says_dimensions:
                 # Some endpoints do not know the field; the length of what comes back is checked in any case.
-                self._says_dimensions = False
-                return self._answer(texts, until)
+                status, body, after = self._post(texts, min(left, ANSWER), says_dimensions=False)
+                if status == 200:
+                    self._says_dimensions = False
+                    return body
+            if status in REFUSED:
+                raise _Refused(f"The embedding endpoint answers {status}.")
             why = f"answers {status}" if status else "does not answer"
             if status and status not in RETRIED:
                 break
@@ -106,10 +150,10 @@ class OpenAIEmbedder:
             time.sleep(wait)
         raise EmbedderUnavailable(f"The embedding endpoint {why}.")
 
-    def _post(self, texts: Sequence[str], timeout: float) -> tuple[int, Any, float]:
+    def _post(self, texts: Sequence[str], timeout: float, *, says_dimensions: bool) -> tuple[int, Any, float]:
         """Status, body and how long to wait; status 0 when nothing usable came back. Never says what was sent."""
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        if self._says_dimensions:
+        if says_dimensions:
             body["dimensions"] = self.dimensions
         most = len(texts) * self.dimensions * NUMBER + AROUND
         until = time.monotonic() + timeout

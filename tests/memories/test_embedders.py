@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from memories.embedders.base import MAX_CHARACTERS, Embedder, EmbedderUnavailabl
 from memories.embedders.hashing import HashingEmbedder
 from memories.embedders.minilm import BATCH, MiniLmEmbedder
 from memories.embedders.openai import OpenAIEmbedder
-from tests.memories.endpoint import KEY, Endpoint, endpoint, vectors
+from tests.memories.endpoint import KEY, Answer, Endpoint, endpoint, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -373,6 +373,40 @@ def test_an_endpoint_that_knows_no_dimensions_is_asked_without(served: Endpoint)
     model.embed_query("hello")
     model.embed_query("again")
     assert ["dimensions" in request for request in served.requests] == [True, False, False]
+
+
+@pytest.mark.parametrize("status", sorted(openai.REFUSED))
+def test_a_text_that_the_endpoint_refuses_keeps_no_other_from_its_vector(served: Endpoint, status: int) -> None:
+    def picky(body: dict[str, Any]) -> Answer:
+        refused = any(len(text) > 300 or "forbidden" in text for text in body["input"])
+        return (status, {"error": "no"}, {}) if refused else vectors(body)
+
+    served.always = picky
+    long = "harbour " * 100
+    texts = [*(f"pallet {number}" for number in range(20)), long, "what is forbidden", "the last one"]
+    model = served.embedder()
+    made = model.embed(texts)
+    taken = [*texts[:20], long[: len(long) // 4].strip(), openai.NOTHING, "the last one"]
+    assert np.allclose(made, HashingEmbedder().embed(taken), atol=1e-5)
+    assert_unit(model.embed_query(long))
+    before = len(served.requests)
+    model.embed_query("hello")
+    assert len(served.requests) == before + 1
+    assert "dimensions" in served.requests[-1]
+
+
+def test_an_endpoint_that_refuses_everything_is_given_up_at_once(
+    served: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.always = lambda body: (400, {"error": "no such model"}, {})
+    model = served.embedder()
+    with pytest.raises(EmbedderUnavailable, match="answers 400"):
+        model.embed([f"pallet {number}" for number in range(64)])
+    asked = len(served.requests)
+    assert asked <= 4
+    with pytest.raises(EmbedderUnavailable):
+        model.embed_query("hello")
+    assert len(served.requests) == asked
 
 
 def test_neither_key_nor_text_nor_address_is_told(served: Endpoint, caplog: pytest.LogCaptureFixture) -> None:
