@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ from . import jobs
 KIND = "reembed"
 # How many versions one transaction makes vectors of.
 BATCH = 128
-# How long one round of the sweep works before it leaves the rest to the next, in seconds.
-PATIENCE_SECONDS = 40.0
+# How long vectors are made before other work of the worker comes first, in seconds.
+TURN_SECONDS = 5.0
 # After a failure only the schedule tries again so soon, however many writers ask.
 REST_SECONDS = 30.0
 SWEEPING = 0x5EED
@@ -117,35 +118,40 @@ def _pass(job: Job, embedder: Embedder) -> None:
 def sweep() -> int:
     """Make vectors that are awaited, the schedule's way: also after failures, and whatever message was lost."""
     active.pin_all()
-    return _until_none_is_left()
+    return _for_a_turn()
 
 
 def catch_up() -> int:
     """Make the vectors that writers await right now, unless that failed a moment ago; returns how many versions have
     theirs now.
     """
-    return 0 if time.monotonic() < _failing.until else _until_none_is_left()
+    return 0 if time.monotonic() < _failing.until else _for_a_turn()
 
 
-def _until_none_is_left() -> int:
+def _for_a_turn() -> int:
     """Make what is awaited, a batch of each organisation in turn; returns how many versions have theirs now.
 
-    Two rounds at once do not get in each other's way: the second does nothing, and the first looks once more after it.
+    After some seconds other messages come first, and what is left has its own. Two turns at once do not get in each
+    other's way: the second does nothing, and the first looks once more after it.
     """
-    made, until = 0, time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until and Awaited.objects.exists():
+    made, until = 0, time.monotonic() + TURN_SECONDS
+    while Awaited.objects.exists():
         with alone(SWEEPING) as mine:
             some = _round(until) if mine else 0
         made += some
-        if not some:
+        if not some or time.monotonic() >= until:
             break
+    if made and Awaited.objects.exists():
+        late.waker.wake()
     return made
 
 
 def _round(until: float) -> int:
     made = 0
     waiting = list(Awaited.objects.order_by().values_list("organisation_id", flat=True).distinct())
-    while waiting and time.monotonic() < until:
+    # Another one is first each time, so that the last is not always the one that is left.
+    random.shuffle(waiting)
+    while waiting:
         for organisation_id in list(waiting):
             try:
                 taken = _take(organisation_id)
@@ -155,8 +161,10 @@ def _round(until: float) -> int:
                 _failing.until = time.monotonic() + REST_SECONDS
                 taken = 0
             made += taken
-            if not taken or time.monotonic() >= until:
+            if not taken:
                 waiting.remove(organisation_id)
+            if time.monotonic() >= until:
+                return made
     return made
 
 

@@ -220,6 +220,19 @@ def test_after_a_failure_only_the_schedule_tries_at_once(alice: Member, shared: 
     assert reembed.sweep() == 1
 
 
+def test_who_makes_many_vectors_lets_other_work_come_first_and_asks_for_another_turn(
+    alice: Member, shared: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(late.waker, "wake", lambda: woken.append(Awaited.objects.count()))
+    monkeypatch.setattr(reembed, "BATCH", 2)
+    monkeypatch.setattr(reembed, "TURN_SECONDS", 0.0)
+    for number in range(5):
+        factories.record(alice, shared, f"Harbour {number}.")
+    assert [reembed.catch_up() for _ in range(4)] == [2, 2, 1, 0]
+    assert woken == [3, 1]
+
+
 class Broker:
     """Takes messages, or refuses them."""
 
