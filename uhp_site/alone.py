@@ -20,3 +20,18 @@ def alone(right: int) -> Iterator[bool]:
         if held:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s, 0)", [right])
+
+
+def is_taken(right: int) -> bool:
+    """Whether some session has the right of that number now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT EXISTS (
+                SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                AND classid = %s AND objid = 0 AND objsubid = 2)
+            """,
+            [right],
+        )
+        return bool(cursor.fetchone()[0])

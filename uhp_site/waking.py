@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import structlog
 from celery import current_app
+from django.db import connection
 
 log = structlog.get_logger(__name__)
 
@@ -17,10 +19,13 @@ class Waker:
     A process that ends meanwhile sends none: what is to be done lies in rows, and a schedule looks for them.
     """
 
-    def __init__(self, task: str, *, pause: float) -> None:
-        """`pause` is the least time between two messages of this process, in seconds."""
+    def __init__(self, task: str, *, pause: float, unless: Callable[[], bool] = lambda: False) -> None:
+        """`pause` is the least time between two messages of this process, in seconds; none is sent where `unless` says
+        that somebody is at it, who will look once more.
+        """
         self._task = task
         self._pause = pause
+        self._unless = unless
         self._asked = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -39,7 +44,10 @@ class Waker:
         while self._asked.wait():
             self._asked.clear()
             try:
-                current_app.send_task(self._task)
+                if not self._unless():
+                    current_app.send_task(self._task)
             except Exception:
                 log.warning("message_not_sent", task=self._task, exc_info=True)
+            finally:
+                connection.close()
             time.sleep(self._pause)

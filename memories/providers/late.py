@@ -15,11 +15,14 @@ from django.db import OperationalError, connection, transaction
 from members.ids import to_uuid
 from memories.embedders.base import Embedder, EmbedderUnavailable
 from memories.models import Awaited, Embedding, Version
+from uhp_site.alone import is_taken
 from uhp_site.waking import Waker
 
 from . import inside, stored, vectors
 
 MAKE = "memories.make_awaited_vectors"
+# The right of the one worker that makes them.
+SWEEPING = 0x5EED
 NOTE = "query:vectors_awaited"
 # How long a question waits for what was written just before it, in seconds, and how many are made at a time.
 PATIENCE_SECONDS = 2.0
@@ -43,7 +46,7 @@ SELECT (SELECT count(*) FROM newest) < %(looked_through)s, ARRAY(
 """
 
 log = structlog.get_logger(__name__)
-waker = Waker(MAKE, pause=0.2)
+waker = Waker(MAKE, pause=0.2, unless=lambda: is_taken(SWEEPING))
 
 
 def awaited(organisation_id: str, versions: Collection[int]) -> None:

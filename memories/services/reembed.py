@@ -28,7 +28,6 @@ BATCH = 128
 TURN_SECONDS = 5.0
 # After a failure only the schedule tries again so soon, however many writers ask.
 REST_SECONDS = 30.0
-SWEEPING = 0x5EED
 TOGETHER = 2_000
 
 MISSING = """
@@ -136,7 +135,7 @@ def _for_a_turn() -> int:
     """
     made, until = 0, time.monotonic() + TURN_SECONDS
     while Awaited.objects.exists():
-        with alone(SWEEPING) as mine:
+        with alone(late.SWEEPING) as mine:
             some = _round(until) if mine else 0
         made += some
         if not some or time.monotonic() >= until:

@@ -26,6 +26,7 @@ from tests.conftest import Api
 from tests.factories import at
 from tests.memories.endpoint import Endpoint, endpoint, vectors
 from tests.parallel import at_once
+from uhp_site.alone import alone, is_taken
 from uhp_site.waking import Waker
 
 pytestmark = pytest.mark.django_db
@@ -269,6 +270,26 @@ def test_many_who_wake_a_worker_at_once_send_few_messages_and_the_last_is_heard(
     waker.wake()
     assert eventually(lambda: len(broker.messages) > before)
     assert set(broker.messages) == {"some.task"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_message_is_sent_to_who_is_at_it_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker, asked = Broker(), list[bool]()
+
+    def at_it() -> bool:
+        asked.append(is_taken(late.SWEEPING))
+        return asked[-1]
+
+    monkeypatch.setattr("uhp_site.waking.current_app", broker)
+    waker = Waker("some.task", pause=0.0, unless=at_it)
+    with alone(late.SWEEPING) as mine:
+        assert mine
+        waker.wake()
+        assert eventually(lambda: asked == [True])
+    assert broker.messages == []
+    waker.wake()
+    assert eventually(lambda: broker.messages == ["some.task"])
+    assert asked == [True, False]
 
 
 @pytest.mark.django_db(transaction=True)
